@@ -9,7 +9,10 @@
 
 #define REST_SPINS 2000u
 
-/** backoff_wait() - between the looks of a wait; @tries: how many there were. At first a moment, then @ns (under 1 s). */
+/**
+ * backoff_wait() - pause between the checks of a wait. @tries: checks so far. First a pause
+ * instruction, then a sleep of @ns (under 1 s).
+ */
 static inline void backoff_wait(u32 tries, u32 ns)
 {
 	const struct timespec nap = { .tv_nsec = ns };

@@ -9,8 +9,8 @@
 #define NAP_NS 50000u
 
 /*
- * The writer is at it, and may have lost its CPU half way: what is read now is of two clocks. One that has died half
- * way is waited for once only: its fabric is gone.
+ * The writer is changing the clock, and may have lost its CPU half way: the values are
+ * inconsistent. A reader waits only once for a writer that died half way: its fabric is gone.
  */
 static bool wait_written(u32 seq, u32 tries)
 {

@@ -4,16 +4,17 @@
  *
  * Theory of operation
  * -------------------
- * Fabric time is what all of the model goes by: acknowledge time-outs, RNR waits, connection
- * management, links, timestamps. It is real time (CLOCK_MONOTONIC, ns), unless the fabric was told
- * otherwise: then it runs @ppm millionths as fast from the moment (@real, @fabric) on, or stands
- * (@ppm 0) and is moved by hand.
+ * Fabric time is what all of the model goes by: ACK timeouts, RNR waits, connection management,
+ * links, timestamps. It is real time (CLOCK_MONOTONIC, ns), unless the fabric was told otherwise:
+ * then it runs @ppm millionths as fast from the moment (@real, @fabric) on, or stands (@ppm 0) and
+ * is moved by hand.
  *
  * The parameters lie in memory that programs have mapped: HCA memory, and each client's segment for
- * those who have no HCA memory. Only the fabric process writes them (fabric/core/clock.c). A reader takes
- * real time first and looks at @own then: as long as that is 0 nothing more is read. What is read is
- * guarded by @seq, odd while it is changed. The writer makes @own or @seq visible before it takes the
- * real time that the new parameters begin with, so that fabric time never goes back for anybody.
+ * those who have no HCA memory. Only the fabric process writes them (fabric/core/clock.c). A reader
+ * takes real time first and then reads @own: while it is 0, nothing more is read. @seq guards the
+ * other fields: it is odd while the writer changes them. The writer makes @own or @seq visible
+ * before it takes the real time that the new parameters begin with, so that fabric time never goes
+ * back for anybody.
  */
 #ifndef EMULATOR_CLOCK_H
 #define EMULATOR_CLOCK_H
@@ -48,12 +49,12 @@ static inline u64 hca_clock_at(const struct hca_clock *c, u64 real)
 }
 
 /**
- * hca_clock_real_at() - the real time at which it will be @fabric, if the clock goes on like this: now if that
- * has passed, ~0 if it never comes. @real: now. For the one who writes the clock.
+ * hca_clock_real_at() - the real time at which fabric time will be @fabric if the clock keeps its
+ * rate: @real if that has passed, ~0 if it never comes. @real: now. For the clock's writer.
  */
 u64 hca_clock_real_at(const struct hca_clock *c, u64 fabric, u64 real);
 
-/** hca_clock_span() - the fabric time that passes in @real ns. For the one who writes the clock. */
+/** hca_clock_span() - the fabric time that passes in @real ns. For the clock's writer. */
 u64 hca_clock_span(const struct hca_clock *c, u64 real);
 
 #endif

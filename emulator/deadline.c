@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: deadlines: objects of a kind that wait for a time have a bit each, with a bit per word of those
- * above. Arming sets it; disarming leaves it to the next scan. The fabric process sleeps until the
- * earliest of all kinds, hca->next_deadline.
+ * DOC: deadlines: objects of a kind that wait for a time have a bit each, with a bit per word of
+ * those above. Arming sets it; disarming leaves it to the next scan. The fabric process sleeps
+ * until the earliest of all kinds, hca->next_deadline.
  */
 #include "emulator/deadline.h"
 #include "emulator/engine.h"
@@ -21,7 +21,7 @@ void deadline_set(struct engine *e, u64 *bits, u64 *sum, u32 slot, u64 deadline)
 	}
 }
 
-/* Look at what one word has. Return: the earliest deadline that is still to come. */
+/* Check the objects of one word. Return: the earliest deadline that is still to come. */
 static u64 deadline_scan_word(struct engine *e, u64 *bits, u32 word, u64 now, deadline_fn look)
 {
 	u64 todo = bits[word], next = ~0ULL, at;

@@ -25,7 +25,9 @@ void relay_ring(struct engine *e, u32 slot)
 	struct hca *hca = e->hca;
 	u32 word = slot / 64;
 
-	/* Still set: whoever is to take the bit finds the work that was published before this. */
+	/*
+	 * Still set: the process that takes the bit finds the work that was published before this.
+	 */
 	if (fetch_or(&hca->via_bits[word], BIT64(slot % 64)) & BIT64(slot % 64))
 		return;
 	fetch_or(&hca->via_sum[word / 64], BIT64(word % 64));

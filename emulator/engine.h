@@ -36,22 +36,23 @@ struct hca_work {
  *       (now): the work is then left to the fabric process
  * @copy: copy @len bytes from @src at byte @soff to @dst at byte @doff, the last bytes landing
  *        last. 0; -EFAULT_SRC / -EFAULT_DST when memory is not there; -ESRCH when its process has
- *        died (the burst is dropped: dead hosts are silent); -EAGAIN when this holder
- *        cannot reach it (the fabric process then tries) or a helper is at work on it (the owner of
- *        the QP is rung again when it is done). @key identifies the copy across such tries.
+ *        died (the burst is dropped: dead hosts are silent); -EAGAIN when this holder cannot reach
+ *        it (the fabric process then tries) or a helper is at work on it (the owner of the QP is
+ *        rung again when it is done). @key identifies the copy across such tries.
  * @atomic: 8-byte compare-and-swap (@op WR_ATOMIC_CMP_AND_SWP) or fetch-and-add at @addr in
  *          client's memory. Before it changes memory it calls atomic_begin(@res). Returns as @copy.
  * @notify: an event was queued on the client's channel: make its fd readable
  * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
- * @late: an event is about to be queued on channel @chan of client @owner - 1: whether the host does that
- *        later, by chan_push(); NULL: no
+ * @late: an event is about to be queued on channel @chan of client @owner - 1: returns whether the
+ *        host queues it later, by chan_push(). NULL: never
  * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
  *        return value it then passes on. A wire that keeps a burst copies it (and its @mem list).
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
- *        payload. 0; -EAGAIN: not now (who sends is run again when it can go on), or, where this is
- *        NULL, not from this process
- * @fault: whether a work request is to fail on purpose (emulator/transport/wc_fault.h), with which status: enum ib_wc_status,
- *         0: it is not. NULL where there are no faults: everywhere but in the fabric process
+ *        payload. 0; -EAGAIN: not now, the sending QP is run again when it can go on. NULL: not
+ *        from this process
+ * @fault: whether a work request is to fail on purpose (emulator/transport/wc_fault.h), with which
+ *         status: enum ib_wc_status, 0: it is not. NULL where there are no faults: everywhere but
+ *         in the fabric process
  */
 struct hca_host {
 	u64 (*now)(void *ctx);
@@ -80,13 +81,13 @@ struct hca_host {
  * @self: client index, or ENGINE_FABRIC
  * @token: the value this process puts into hca->token
  * @near: a bit for each client whose segment is at hand; NULL: all of them
- * @cm_timers: so many of connection management may still fire in this holding
- * @gsi_input: takes the MADs that reach QP 1, returns as hca_input(): cm_input() of emulator/cm; NULL: they
- *	are dropped
+ * @cm_timers: timers of connection management that may still fire in this holding
+ * @gsi_input: takes the MADs that reach QP 1, returns as hca_input(): cm_input() of emulator/cm;
+ *         NULL: they are dropped
  * @due: the deadline of the timer that is being run; 0: none is
  * @left: a doorbell is pending for a client that is not served here
- * @rule: number of the fault rule that is being carried out: what is journalled meanwhile is its doing.
- *	0: none
+ * @rule: number of the fault rule that is being applied: journal entries name it as their cause. 0:
+ *         none
  */
 struct engine {
 	struct hca *hca;
@@ -125,26 +126,26 @@ int engine_enter(struct engine *e);
 /** engine_leave() - serve pending doorbells within the budget, give the token back. */
 void engine_leave(struct engine *e);
 /**
- * engine_doorbell() - the poster's one call: run QP @slot now, or leave its doorbell pending. One that
- * only the fabric process can send for is left to that.
+ * engine_doorbell() - the poster's one call: run QP @slot now, or leave its doorbell pending. QPs
+ * whose packets are relayed are left to the fabric process.
  * @seg: the caller's own segment.
  */
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot);
 /**
- * engine_defer() - leave QP @slot's doorbell pending though the token may be free: more is to come.
- * The caller goes on with it from its next post or poll; the fabric process sees to it otherwise.
+ * engine_defer() - leave QP @slot's doorbell pending though the token may be free: more work is to
+ * follow. The caller serves it with its next post or poll, otherwise the fabric process does.
  */
 void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot);
 /**
- * engine_poke() - work off pending doorbells if there are any and the token is free. For pollers
- * that found nothing. Return: true when it did something.
+ * engine_poke() - serve pending doorbells if there are any and the token is free. For pollers that
+ * found nothing. Return: whether it served.
  */
 bool engine_poke(struct engine *e);
 
 /* --- engine/timers.c --- */
 
 /**
- * engine_timers() - run what is due. Token held.
+ * engine_timers() - run the timers that are due. Token held.
  * Return: the next deadline, ~0 when there is none.
  */
 u64 engine_timers(struct engine *e);
@@ -163,14 +164,14 @@ void engine_flush_client(struct engine *e, u32 client);
 
 /* --- engine/redo.c --- */
 
-/** commit_redo() - apply what a dead holder had committed. */
+/** commit_redo() - apply again what a dead holder had committed. */
 void commit_redo(struct engine *e);
 
 /* --- engine/relay_serve.c --- */
 
 /**
- * relay_serve() - run those that were rung, within the budget. For the fabric process, token held.
- * Who uses up the budget has its next turn last.
+ * relay_serve() - run the QPs that were rung, within the budget. For the fabric process, token
+ * held. A QP that uses up the budget has its next turn last.
  */
 void relay_serve(struct engine *e);
 

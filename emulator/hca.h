@@ -8,11 +8,12 @@
  * holder only, so there are no locks. The holder can be killed between any two instructions; three
  * rules keep the memory usable:
  *
- *  1. What a step of requester or responder changes is gathered in a struct hca_commit and
- *     published by one store of @valid; then it is applied. Whoever takes the token from the dead
- *     applies a valid commit again (it holds absolute values, so that is harmless).
- *  2. Everything else is either owned by the client whose command it was (and is torn down with
- *     it) or can be found again by a scan: doorbells, timers, unflushed queues.
+ *  1. The changes of a requester's or responder's step are collected in a struct hca_commit and
+ *     published by one store of @valid; then they are applied. The process that takes the token
+ *     from a dead holder applies a valid commit again (it holds absolute values, so that is
+ *     harmless).
+ *  2. Everything else is either owned by the client whose command it was (and is torn down with it)
+ *     or can be found again by a scan: doorbells, timers, unflushed queues.
  *  3. A step that was not committed looks like a lost packet, and the protocol repairs that.
  */
 #ifndef EMULATOR_HCA_H
@@ -112,11 +113,11 @@ struct hca_qp_attr {
 
 /**
  * struct hca_path - from which QP to which QP a packet goes: what its headers say of that.
- * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA 9.2.1),
- *            with the direction in XRC
+ * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA
+ *            9.2.1), with the direction in XRC
  * @loop: both ends are the same port, and one P_Key does for both
- * @via: a link is on the way that takes time or leads to another fabric: only the fabric process has
- *       it (hca_host.link). Never with @loop.
+ * @via: a link is on the way that takes time or leads to another fabric: only the fabric process
+ *       has it (hca_host.link). Never with @loop.
  *
  * Its fields are a macro since struct burst has them by their own names, too.
  */
@@ -229,7 +230,8 @@ static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
 }
 
 /**
- * struct hca_qp_fault - what rules have said of a QP's work requests: emulator/transport/wc_fault.h.
+ * struct hca_qp_fault - what rules have said of a QP's work requests:
+ * emulator/transport/wc_fault.h.
  * @wqe: WQE + 1 that was asked about last; 0: none
  * @status: that it ends with; 0: it is not to fail
  * @nak: it is sent, and its responder refuses it so: enum ib_aeth
@@ -405,8 +407,8 @@ struct hca_fresh {
  * struct hca_capture - what captures are told: see capture.h. Offsets are free running.
  * @on: those that run, a bit each; @lossless: those for which senders wait
  * @snap: bytes of a frame that somebody wants; @keep: so many of its payload do for that
- * @far: some program's memory is out of the fabric process's reach: packets take the links' queue, where all of
- *	their payload is, fetched once
+ * @far: some program's memory is out of the fabric process's reach: packets take the links' queue,
+ *         where all of their payload is, fetched once
  * @rung: the fabric process knows that the ring fills up
  * @write: behind the last record; @head: behind the last that counts
  * @nth: packets recorded so far

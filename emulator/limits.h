@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: how much there may be of everything: the sizes of HCA memory's tables, and what a device has.
+ * DOC: how much there may be of everything: the sizes of HCA memory's tables, and what a device
+ * has.
  */
 #ifndef EMULATOR_LIMITS_H
 #define EMULATOR_LIMITS_H

@@ -3,8 +3,8 @@
  * DOC: nodes: hosts that the fabric joins, each with devices, addresses and a name of its own.
  *
  * A node is never removed, and its devices follow each other in hca->dev[]. It is filled behind the
- * counts (hca_node_begin()) and becomes visible as a whole (hca_node_publish()), so that those who look
- * names and addresses up need not have the engine token.
+ * counts (hca_node_begin()) and becomes visible as a whole (hca_node_publish()), so that those who
+ * look names and addresses up need not have the engine token.
  *
  * Addresses are found by hash: each entry of a port's tables is a link in a chain of its hash. Only
  * the fabric process changes them.
@@ -41,12 +41,15 @@ struct hca_node {
 
 struct hca;
 
-/** hca_node_name_ok() - whether it is 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _. */
+/**
+ * hca_node_name_ok() - whether it is 1 to 40 of A-Z a-z 0-9 . _ -, the first a letter, digit or _.
+ */
 bool hca_node_name_ok(const char *name);
 /** hca_node_find() - the node of that name. No token needed. Return: index or -ENOENT. */
 int hca_node_find(const struct hca *hca, const char *name);
 /**
- * hca_node_begin() - a new node with room for @n_devs devices, which are to be filled; nobody sees them.
+ * hca_node_begin() - a new node with room for @n_devs devices, which are to be filled; nobody sees
+ * them.
  * Return: index; -EINVAL: its name; -EEXIST; -ENOSPC.
  */
 int hca_node_begin(struct hca *hca, const char *name, u32 n_devs);
@@ -66,7 +69,8 @@ const struct hca_gid *hca_addr_next(const struct hca *hca, const u8 raw[16], u32
 				    u32 *port, u32 *index, bool *ip);
 
 /**
- * hca_port_set_gid() - change entry @index of a port's GIDs, or of its IP addresses (@ip), with the token.
+ * hca_port_set_gid() - change entry @index of a port's GIDs, or of its IP addresses (@ip), with the
+ * token.
  * Return: whether it was another one.
  */
 bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,

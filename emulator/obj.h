@@ -41,7 +41,9 @@ struct hca_obj {
 	u32 dev;
 };
 
-/** struct hca_tab - where a table stands. Allocation goes round, so that numbers come late again. */
+/**
+ * struct hca_tab - where a table stands. Allocation goes round, so that numbers come late again.
+ */
 struct hca_tab {
 	u32 n;
 	u32 cursor;
@@ -145,8 +147,8 @@ enum hca_srq_type {
  * struct hca_srq - a shared receive queue.
  *
  * Its receives end in any order, so ring slots are named: the client writes the number of a free
- * slot into an order array (u32 per entry, behind struct wq_ctl), and the slot is its again when the
- * completion that names it was polled.
+ * slot into an order array (u32 per entry, behind struct wq_ctl), and the slot is its again when
+ * the completion that names it was polled.
  */
 struct hca_srq {
 	u32 client;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the objects of raw Ethernet, as they lie in HCA memory: work queues and what spreads over them,
- * flow rules, counters. Included by obj.h.
+ * DOC: the objects of raw Ethernet, as they lie in HCA memory: work queues and what spreads over
+ * them, flow rules, counters. Included by obj.h.
  */
 #ifndef EMULATOR_OBJ_ETH_H
 #define EMULATOR_OBJ_ETH_H

@@ -71,8 +71,9 @@ static inline void count_recv(struct hca *hca, const struct hca_qp *qp)
 /* --- port_counter.c --- */
 
 /**
- * hca_dev_snapshot() - a device as it is now, with all that its ports have counted. Without the token: a
- * count may be seen before or after it went to its port, once in a while by both or neither.
+ * hca_dev_snapshot() - a device as it is now, with all that its ports have counted. Without the
+ * token: a count may be seen before or after it went to its port, once in a while by both or
+ * neither.
  */
 void hca_dev_snapshot(const struct hca *hca, u32 dev, struct hca_dev *out);
 

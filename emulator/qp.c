@@ -5,9 +5,9 @@
 #include "emulator/qp.h"
 
 /*
- * To another fabric and back there are two processes that want the CPU, and buffers that all queue pairs share: who
- * sends again too early sends READ data again, which makes the others late. Nor is anything to be given up by chaos.
- * This is real time.
+ * Real time. Packets to another fabric and back pass two processes that need the CPU, and buffers
+ * that all queue pairs share: a premature retransmission resends READ data and delays the others.
+ * Chaos must not exhaust retries either.
  */
 #define FAR_ACK_MIN_NS 250000000ULL
 

@@ -82,8 +82,8 @@ static inline struct hca_srq *qp_recv_srq(struct hca *hca, const struct hca_qp *
 }
 
 /**
- * qp_ack_timeout_ns() - a QP's time-out for acknowledges; of those with a peer in another fabric at least
- * a quarter of a second. For QPs that have one.
+ * qp_ack_timeout_ns() - the ACK timeout of a QP that has one; at least a quarter of a second if its
+ * peer is in another fabric.
  */
 u64 qp_ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
 

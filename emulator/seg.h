@@ -114,8 +114,8 @@ static inline u32 rq_stride(u32 max_sge)
 }
 
 /**
- * srq_slots_off() - where in an SRQ's ring the slots (struct rq_wqe) begin: behind struct wq_ctl and
- * the order array, a u32 slot number for each receive posted.
+ * srq_slots_off() - where in an SRQ's ring the slots (struct rq_wqe) begin: behind struct wq_ctl
+ * and the order array, a u32 slot number for each receive posted.
  */
 static inline u64 srq_slots_off(u32 depth)
 {
@@ -288,7 +288,10 @@ struct seg_hdr {
 	u64 db_bits[SEG_MAX_QPS / 64];
 	u64 cmd_bits; /* command slots posted (isolated) */
 
-	/* What came over links, for who polls for it: futex on @brought (libshim/client/poll_idle.c). */
+	/*
+	 * What came over links, for who polls for it: futex on @brought
+	 * (libshim/client/poll_idle.c).
+	 */
 	u32 brought cacheline_aligned; /* times that the fabric process has brought something */
 	u32 napping; /* somebody waits for the next time */
 

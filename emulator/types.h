@@ -70,7 +70,9 @@ static inline u32 max_u32(u32 a, u32 b)
 
 #define FNV1A_BASIS 0xcbf29ce484222325ULL
 
-/** fnv1a() - the hash FNV-1a, on from @h, which is FNV1A_BASIS at first: stable, spreads names well. */
+/**
+ * fnv1a() - the hash FNV-1a, on from @h, which is FNV1A_BASIS at first: stable, spreads names well.
+ */
 static inline u64 fnv1a(u64 h, const void *data, size_t n)
 {
 	const u8 *p = data;

@@ -26,8 +26,8 @@
 #include "emulator/verbs/verbs.h"
 
 /*
- * What was on its way is sent again, but not by UC or as a datagram: nobody tells whether it has
- * arrived, and such a message may be lost, not come twice.
+ * Retransmit packets that were on their way, except those of UC and datagrams: there is no ACK, and
+ * such a message may be lost, but must not arrive twice.
  */
 static void requeue_unacked(struct engine *e, struct hca_qp *qp)
 {
@@ -195,7 +195,7 @@ bool engine_steal(struct engine *e, u64 dead)
 	return true;
 }
 
-/* What others have open stays, as theirs. */
+/* Objects that other clients have open pass to them. */
 static void reap_hand_over(struct hca *hca, u32 owner)
 {
 	struct hca_ref *r;
@@ -252,7 +252,7 @@ void engine_reap(struct engine *e, u32 client)
 			if (tab_at(hca, t, i)->client == owner)
 				store_release(&tab_at(hca, t, i)->client, 0);
 	recount_all(hca);
-	/* Its neighbours in the word ring without the token. */
+	/* Other clients change bits of this word without the token. */
 	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
 	store_release(&c->state, CLIENT_FREE);
 	hca->n_clients--;

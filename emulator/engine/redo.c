@@ -8,7 +8,7 @@
 #include "emulator/transport/cq.h"
 #include "emulator/transport/rxq.h"
 
-/* What the step has changed of a QP, or a WQ. */
+/* Apply the step's changes of a QP, or a WQ. */
 static void redo_state(struct hca *hca, const struct hca_commit *c, u32 valid)
 {
 	struct hca_qp *qp = &hca->qp[c->qp];
@@ -41,7 +41,7 @@ static void redo_event(struct engine *e)
 	store_release(&c->event_cq, 0);
 }
 
-/* An event was queued, but perhaps not counted; who reads a count too many passes over it. */
+/* An event was queued, but perhaps not counted. A reader ignores a surplus count. */
 static void redo_wake(struct engine *e)
 {
 	struct hca_commit *c = &e->hca->commit;

@@ -13,9 +13,9 @@
  * What does not fit into the budget stays pending; the fabric process is kicked and leaves the
  * programs some time to go on with it from their next post or poll.
  *
- * Serving a client takes its segment. Where there are many clients, a program only serves those whose
- * segments it has (@near), or each would come to have those of all; the others' doorbells stay pending
- * for themselves and for the fabric process.
+ * Serving a client requires its segment. With many clients, a program only serves those whose
+ * segments it has mapped (@near), or each program would map all of them; other doorbells stay
+ * pending for their own clients and for the fabric process.
  */
 #include "emulator/backoff.h"
 #include "emulator/doorbell.h"
@@ -178,8 +178,8 @@ static bool token_serve_group(struct engine *e, u32 group, u64 mask)
 }
 
 /*
- * Serve every client that rang. Who used up a budget has its next turn last: neither a client nor
- * a QP with work without end keeps the others waiting.
+ * Serve every client that rang. A client or QP that used up a budget has its next turn last, so
+ * that one with endless work does not starve the others.
  * Return: false when some who are served here must be left to the fabric process.
  */
 static bool token_serve_pending(struct engine *e)
@@ -263,7 +263,9 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)
 	struct hca *hca = e->hca;
 	u64 bit = BIT64(slot % 64);
 
-	/* Still set: whoever is to take the bit finds the work that was published before this. */
+	/*
+	 * Still set: the process that takes the bit finds the work that was published before this.
+	 */
 	if (fetch_or(&seg->db_bits[slot / 64], bit) & bit)
 		return;
 	seg_ring(seg, slot);

@@ -25,7 +25,8 @@ const char *journal_why_name(u32 why);
 /* --- text.c --- */
 
 /**
- * journal_who_text() - one side as "program[pid]@node RC qp 0x000011"; "" when nothing is known of it.
+ * journal_who_text() - one side as "program[pid]@node RC qp 0x000011"; "" when nothing is known of
+ * it.
  * @qp_type: enum ib_qp_type, 0: none
  */
 void journal_who_text(const struct hca *hca, const struct journal_who *w, u32 qp_type, char *buf,
@@ -39,7 +40,10 @@ void journal_op_text(const struct journal_entry *j, char *buf, size_t size);
  */
 void journal_why_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
 		      const char *rule, char *buf, size_t size);
-/** journal_entry_text() - all of it as a line without newline and time. Arguments as of journal_why_text(). */
+/**
+ * journal_entry_text() - all of it as a line without newline and time. Arguments as of
+ * journal_why_text().
+ */
 void journal_entry_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
 			const char *rule, char *buf, size_t size);
 

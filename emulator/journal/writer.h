@@ -19,7 +19,10 @@ __cold void journal_add(struct engine *e, const struct journal_entry *j);
  * @cause: enum journal_cause; @info: what that says, of CAUSE_FAULT the number of the rule
  */
 __cold void journal_drop(struct engine *e, const struct burst *b, u32 cause, u32 info);
-/** journal_cm_refused() - a message of connection management, @mad, is answered by fault rule @rule. Token held. */
+/**
+ * journal_cm_refused() - a message of connection management, @mad, is answered by fault rule @rule.
+ * Token held.
+ */
 __cold void journal_cm_refused(struct engine *e, const struct burst *b, const u8 *mad, u32 rule);
 /** journal_send() - a send work request fails with @status: enum ib_wc_status. @w: NULL: unknown */
 __cold void journal_send(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the RC completer: what comes back to the requester: ACKs, NAKs, READ data, atomic results.
+ * DOC: the RC completer: ACKs, NAKs, READ responses and atomic responses.
  *
  * Completions come in the order of the send queue. An ACK beyond an outstanding READ or atomic
- * means that its response was lost: it is asked for again (IBTA 9.7.5.1.1, implied NAK).
+ * means that its response was lost: the request is retransmitted (IBTA 9.7.5.1.1, implied NAK).
  */
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
@@ -82,7 +82,7 @@ static void comp_complete_wqe(struct engine *e, struct hca_qp *qp, struct seg_hd
 	s->una_psn = s->una_first = end_psn;
 	if (!signaled)
 		return;
-	/* A completion that finds no room takes the QP down with the CQ. */
+	/* A completion that finds no room fails the QP together with the CQ. */
 	if (unlikely(!cqe))
 		cq_entry_lost(e, qp, cq);
 	commit_req(e, qp, s, cqe || cq->ignore_overrun ? was : QPS_ERR, cq, cqe);
@@ -90,7 +90,7 @@ static void comp_complete_wqe(struct engine *e, struct hca_qp *qp, struct seg_hd
 		cq_notify(e, seg, cq, false);
 }
 
-/* Completing a work request has published all of it already, as a rule. */
+/* As a rule the completion of a work request has published *s already. */
 static void req_publish(struct engine *e, struct hca_qp *qp, const struct req_state *s)
 {
 	if (memcmp(s, &qp->req, sizeof(*s)) != 0)
@@ -145,9 +145,8 @@ static bool comp_ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 }
 
 /*
- * Send again from the oldest unacknowledged packet, if a retry is left. Once: what else says that
- * this packet is missing was on its way before it went out again. Should it be lost again, the ack
- * timer sees to it.
+ * Retransmit from the oldest unacknowledged packet, if a retry is left, but only once: further NAKs
+ * for it were sent before the retransmission arrived. If it is lost again, the ACK timer expires.
  */
 static void comp_resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			struct req_state *s, u32 cause)
@@ -229,10 +228,10 @@ static void comp_ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *
 	}
 }
 
-/* Where an atomic's result waits on its way into the requester's memory: the SQ's control line. */
+/* An atomic's result is copied to the requester's memory from here: the control line of the SQ. */
 #define SCRATCH_OFF (sizeof(struct wq_ctl) - sizeof(u64))
 
-/* Lay a response's data into the list of the READ or atomic. */
+/* Copy a response's data to the scatter list of the READ or atomic. */
 static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			  const struct sq_wqe *w, u64 at, const struct burst *b, u32 *bad)
 {
@@ -321,7 +320,7 @@ int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth)
 
 	if (unlikely(!seg))
 		return -EAGAIN;
-	/* What is not outstanding is a late duplicate. */
+	/* An ACK for a PSN that is not outstanding is a late duplicate. */
 	if (likely(req_outstanding(qp, psn)))
 		comp_ack_input(e, qp, seg, psn, aeth);
 	return 0;

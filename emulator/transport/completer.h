@@ -8,8 +8,7 @@
 #include "emulator/engine.h"
 
 /**
- * req_outstanding() - whether packet @psn waits for an answer: it is neither older than what is outstanding,
- * nor never sent.
+ * req_outstanding() - whether packet @psn is outstanding: sent, and not acknowledged.
  */
 static inline bool req_outstanding(const struct hca_qp *qp, u32 psn)
 {
@@ -19,11 +18,11 @@ static inline bool req_outstanding(const struct hca_qp *qp, u32 psn)
 
 /* --- completer.c --- */
 
-/** comp_ack() - an ACK or NAK has come. Return: as hca_input(). */
+/** comp_ack() - an ACK or NAK arrives. Return: as hca_input(). */
 int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth);
-/** comp_input() - a response has come. Return: as hca_input(). */
+/** comp_input() - a READ or atomic response arrives. Return: as hca_input(). */
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** req_progress() - something was acknowledged: retries are counted anew. */
+/** req_progress() - a packet was acknowledged: reset the retry counters. */
 void req_progress(struct hca_qp *qp, struct req_state *s);
 /** req_complete() - the only WQE under way in *s, which is to be the QP's state, is done. */
 void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s);

@@ -10,11 +10,11 @@
 
 /* --- cq.c --- */
 
-/** cq_make_room() - look how far the client has got. Return: false: the CQ has overrun. */
+/** cq_make_room() - read the client's consumer index. Return: false: the CQ has overrun. */
 bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 
 /**
- * cq_reserve() - the slot for the CQ's next entry, to be filled in and published by a commit.
+ * cq_reserve() - the slot of the CQ's next entry; the caller fills it in, a commit publishes it.
  * Return: NULL when the CQ has overrun (the event is raised, the caller goes on without an entry).
  */
 static inline struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
@@ -37,14 +37,21 @@ void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** cq_event_fire() - send the event that the client has armed for, if it still waits for one. */
 void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /**
- * cq_entry_lost() - a completion of the QP finds no room in @cq: before the commit of what follows from it.
+ * cq_entry_lost() - a completion of the QP finds no room in @cq. Called before the commit of the
+ * QP's new state.
  */
 void cq_entry_lost(struct engine *e, struct hca_qp *qp, const struct hca_cq *cq);
-/** cq_mod_count_entry() - one more entry that is waited for. Return: whether its event is to come now. */
+/**
+ * cq_mod_count_entry() - count an entry that the client waits for. Return: whether to send the
+ * event now.
+ */
 bool cq_mod_count_entry(struct engine *e, struct hca_cq *cq);
 /** cq_mod_timer_arm() - the event of the entries counted so far has a deadline. */
 void cq_mod_timer_arm(struct engine *e, struct hca_cq *cq);
-/** cq_mod_timers() - send the events whose period has passed. Return: the next deadline, or ~0. */
+/**
+ * cq_mod_timers() - send the events whose moderation period has passed. Return: the next deadline,
+ * or ~0.
+ */
 u64 cq_mod_timers(struct engine *e, u64 now);
 
 #endif

@@ -22,8 +22,8 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 /** mcast_input() - deliver a datagram to the group's members. Return: as hca_input(). */
 int mcast_input(struct engine *e, const struct burst *b);
 /**
- * mcast_deliver() - a datagram to a group arrives at the members on port b->dst_port of b->dst_dev, or,
- * where that is ~0, at all.
+ * mcast_deliver() - a datagram to a group arrives at the members on port b->dst_port of b->dst_dev,
+ * or, where that is ~0, at all.
  * @next: how far it has got, 0 at first
  * Return: as hca_input(); with -EAGAIN *next has moved on, for the next try.
  */

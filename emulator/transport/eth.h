@@ -10,11 +10,11 @@
 
 /**
  * struct eth_frame - a finished frame at the switch.
- * @mem: its bytes, in the sender's segment; FRAME_FCS more behind them are free
+ * @mem: its bytes, in the sender's segment; FRAME_FCS more bytes after them are free
  * @p: the same, mapped here
  * @src_qpn, @nth: who sends it, and which of that one's frames it is
  * @csum: 0: not known yet whether its checksums are right; 1: they are; 2: they are not
- * @fcs: the check sequence has been put behind it
+ * @fcs: the check sequence was appended
  */
 struct eth_frame {
 	struct frame f;

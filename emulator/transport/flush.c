@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: a QP in ERR, or SQE, completes what is left on its queues with WR_FLUSH_ERR, in order, signaled or
- * not (IBTA 10.7.3.1 lets errors complete always).
+ * DOC: a QP in ERR or SQE completes all work requests on its queues with WR_FLUSH_ERR, in order,
+ * signaled or not (IBTA 10.7.3.1 lets errors complete always).
  */
 #include "emulator/engine.h"
 #include "emulator/ring.h"
@@ -41,7 +41,7 @@ static struct hca_srq *rx_flush_srq(struct hca *hca, const struct hca_qp *qp)
 	return qp->srq ? &hca->srq[qp->srq - 1] : NULL;
 }
 
-/* Nothing more of the SRQ is taken for this QP: said once. */
+/* The QP takes no more receives of the SRQ: raise the event once. */
 static void srq_last_wqe_event(struct engine *e, struct hca_qp *qp)
 {
 	struct resp_state s = qp->resp;
@@ -84,8 +84,8 @@ static bool rx_flush(struct engine *e, struct hca_qp *qp)
 bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	/*
-	 * ERR was published, the queues are looked at now; a poster of receives publishes the
-	 * entry, then looks at the state. One of the two sees the other.
+	 * ERR was published before the queues are read; a poster of receives publishes the entry
+	 * before it reads the state. One of the two sees the other.
 	 */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while (qp->req.una != sq_posted(seg, qp)) {

@@ -9,7 +9,7 @@
 
 /* --- flush.c --- */
 
-/** qp_flush() - complete what is left on a QP in ERR, or SQE. Return: true when nothing is left. */
+/** qp_flush() - complete all work requests of a QP in ERR or SQE. Return: whether none is left. */
 bool qp_flush(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
 #endif

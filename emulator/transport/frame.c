@@ -6,8 +6,9 @@
  * -------------------
  * A cursor moves over the headers; whatever does not fit in the bytes that are there ends the
  * parsing, and the fields found so far stand. Ethernet with up to two VLAN tags, IPv4 with options,
- * IPv6 with its extension headers, TCP, UDP, ESP. What carries another stack of headers (VXLAN, GRE,
- * MPLS, IP in IP) has that parsed as the inner layer, once: a tunnel within is not looked into.
+ * IPv6 with its extension headers, TCP, UDP, ESP. What carries another stack of headers (VXLAN,
+ * GRE, MPLS, IP in IP) has that parsed as the inner layer, once: a tunnel within is not looked
+ * into.
  */
 #include "emulator/transport/frame.h"
 
@@ -313,7 +314,7 @@ static enum carried parse_layer(struct cursor *c, struct frame_layer *l, enum ca
 		next = parse_ipv4(c, l) ? parse_l4(c, l) : NOTHING;
 	else if (next == AN_IPV6)
 		next = parse_ipv6(c, l) ? parse_l4(c, l) : NOTHING;
-	/* What is behind the labels counts as carried by them. */
+	/* Data after the labels counts as carried by them. */
 	return next == LABELS ? parse_labels(c, &l->m) : next;
 }
 

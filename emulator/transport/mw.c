@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: memory windows: binding and invalidating them by work requests (IBTA 10.6.7). See verbs/mw.c.
+ * DOC: memory windows: binding and invalidating them by work requests (IBTA 10.6.7). See
+ * verbs/mw.c.
  */
 #include "emulator/mem.h"
 #include "emulator/qp.h"

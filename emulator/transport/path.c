@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: paths: what a QP's attributes, its port and the links on the way make of its packets' route.
+ * DOC: paths: the route of a QP's packets, from its attributes, its port and the links on the way.
  */
 #include "emulator/engine.h"
 #include "emulator/port.h"
@@ -48,8 +48,9 @@ void qp_path_update(struct hca *hca, struct hca_qp *qp)
 }
 
 /*
- * Where packets are looked at one by one some are lost as a rule, and all behind them are sent again. Only
- * ever less: a READ that is asked for again may come in smaller portions than before, not in larger ones.
+ * Where rules match single packets, some are usually dropped, and all after them are retransmitted:
+ * bursts are smaller there. The size only shrinks: a retried READ may be split into smaller
+ * portions than before, not into larger ones.
  */
 static void relay_chunk_shrink(const struct hca *hca, struct hca_qp *qp)
 {
@@ -61,7 +62,10 @@ static void relay_chunk_shrink(const struct hca *hca, struct hca_qp *qp)
 		qp->chunk_shift = VIA_LOOK_SHIFT;
 }
 
-/* What a link carries in some milliseconds: acknowledges come often enough, and flows take turns. */
+/*
+ * A burst is what a link carries in a few milliseconds: ACKs are frequent enough, and flows take
+ * turns.
+ */
 void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;

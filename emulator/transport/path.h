@@ -10,15 +10,15 @@
 /* --- path.c --- */
 
 /**
- * qp_path_update() - the QP's P_Key and paths are looked up again: its attributes have changed, or what
- * its port has.
+ * qp_path_update() - update the QP's P_Key and paths: its attributes or its port's tables have
+ * changed.
  */
 void qp_path_update(struct hca *hca, struct hca_qp *qp);
-/** relay_set_chunk() - qp->chunk_shift for the QP's path as its links are now. */
+/** relay_set_chunk() - set qp->chunk_shift for the links on the QP's path. */
 void relay_set_chunk(const struct hca *hca, struct hca_qp *qp);
-/** relay_update_paths() - ports came or went, or links have changed: all paths are looked up again. */
+/** relay_update_paths() - ports were added or removed, or links have changed: update all paths. */
 void relay_update_paths(struct hca *hca);
-/** hca_port_set_link() - the port's link becomes *link. For the fabric process, token held. */
+/** hca_port_set_link() - set the port's link. For the fabric process, token held. */
 void hca_port_set_link(struct engine *e, u32 dev, u32 port, const struct hca_uplink *link);
 
 #endif

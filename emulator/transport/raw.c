@@ -5,18 +5,20 @@
  * Theory of operation
  * -------------------
  * The fabric is one Ethernet switch that offers every frame to every port, the sender's included;
- * who gets it is for the flow rules of each port to say (emulator/verbs/flow.c). A frame is gathered into a place
- * behind its queue pair's send ring, in the sender's segment, where offloads are applied; from there
- * it is copied to each receiver. Where a link takes time or is looked at, the frame goes over it like a
- * packet, once to each port where a rule wants it (frame_send_links()), and is offered there (raw_input()).
+ * who gets it is for the flow rules of each port to say (emulator/verbs/flow.c). A frame is
+ * gathered into a place behind its queue pair's send ring, in the sender's segment, where offloads
+ * are applied; from there it is copied to each receiver. Where a link delays or inspects packets,
+ * the frame passes it like a packet, once to each port where a rule matches (frame_send_links()),
+ * and is offered there (raw_input()).
  *
  * That place is the client's own memory, which may change at any time: headers are copied before
- * they are looked at, and what is believed afterwards are offsets within the frame.
+ * they are parsed, and later code relies on offsets within the frame only.
  *
- * A work request is one frame, or, for a large TCP send, as many as it is cut into. raw_send() sends
- * one. Where it has got is in the requester's state between calls (struct progress): a frame that
- * cannot be delivered to somebody now goes on with him, and those before him do not get it twice.
- * The death of who runs the engine may duplicate one; Ethernet promises nothing else.
+ * A work request is one frame, or, for a large TCP send, as many as it is cut into. raw_send()
+ * sends one. Where it has got is in the requester's state between calls (struct progress): a frame
+ * that cannot be delivered to one receiver now continues with that receiver, so that those before
+ * it do not get it twice. The death of the token's holder may duplicate a frame, which Ethernet
+ * allows.
  */
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
@@ -36,7 +38,9 @@
 
 #define ROCE_OVERHEAD 96u /* the most that RoCE v2 puts around a payload */
 
-/** struct progress - in the 64 bits that the requester keeps: which frame; rule it is at + 1, or 0. */
+/**
+ * struct progress - in the 64 bits that the requester keeps: which frame; rule it is at + 1, or 0.
+ */
 struct progress {
 	u32 frame;
 	u32 rule; /* 0: the frame is not gathered yet */
@@ -142,7 +146,7 @@ static int frame_gather(struct engine *e, const struct hca_qp *qp, const struct 
 	return !ret || ret == -EAGAIN ? ret : -WCS_LOC_PROT_ERR;
 }
 
-/* What the HCA changes in a frame. Return: 0 or a WC status, negated. */
+/* Apply the HCA's offloads to a frame. Return: 0 or a WC status, negated. */
 static int frame_offload(const struct sq_wqe *w, const struct raw_wr *r, struct eth_frame *f,
 			 u32 nth, u32 payload)
 {
@@ -285,8 +289,8 @@ static void flow_count_frame(struct hca *hca, const struct hca_flow *rule,
 }
 
 /*
- * Offer a frame to the port, or to all ports (@port 0) that are up, from flow rule *at on. Return: 0, or
- * -EAGAIN with *at the rule whose queue pair is out of reach now.
+ * Offer a frame to the port, or to all ports (@port 0) that are up, from flow rule *at on. Return:
+ * 0, or -EAGAIN with *at the rule whose queue pair is out of reach now.
  */
 static int frame_switch(struct engine *e, struct eth_frame *f, u32 dev, u32 port, u32 *at)
 {
@@ -326,7 +330,7 @@ static u32 frame_least_mtu(u32 len)
 	return mtu;
 }
 
-/* What a link carries to that port: a packet, with its check sequence. */
+/* The packet that a link carries to that port, with its check sequence. */
 static void frame_burst(const struct hca_qp *qp, struct eth_frame *f, u32 dev, u32 port,
 			struct hca_mem *mem, struct burst *b)
 {
@@ -347,8 +351,8 @@ static void frame_burst(const struct hca_qp *qp, struct eth_frame *f, u32 dev, u
 }
 
 /*
- * To all ports where a flow rule takes it, those of them that rules from *at on are the first for. Return: 0,
- * or -EAGAIN with *at the rule whose port's link has no room.
+ * To all ports where a flow rule takes it, those of them that rules from *at on are the first for.
+ * Return: 0, or -EAGAIN with *at the rule whose port's link has no room.
  */
 static int frame_send_links(struct engine *e, const struct hca_qp *qp, struct eth_frame *f, u32 *at)
 {

@@ -12,7 +12,10 @@
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/relay.h"
 
-/* Real time: who waits for room or for memory, and should be rung when it is there, looks as often anyway. */
+/*
+ * Real time. A QP that waits for room or memory is rung when it is there; it retries as often
+ * anyway.
+ */
 #define STALL_LOOK_NS 100000000ULL
 
 bool relay_port(const struct hca_dev *dev, u32 port)
@@ -79,7 +82,9 @@ void relay_expect(struct engine *e, u32 dev, u32 qpn, u64 at)
 		qp->left_at = at;
 }
 
-/* While there is no room it has no ack timer: the one timer says when there may be some. */
+/*
+ * While there is no room the QP has no ACK timer: its one timer is set to when there may be room.
+ */
 void relay_left(struct engine *e, const struct burst *b, u64 at)
 {
 	struct hca_qp *qp = relay_running_qp(e);
@@ -103,8 +108,8 @@ bool relay_ack_overdue(struct engine *e, struct hca_qp *qp)
 }
 
 /*
- * Whether what it sends goes straight into the connection with another fabric. Elsewhere a link has the
- * packet for some time, and relay_left() says from when on that counts.
+ * Whether its packets go directly into the connection with another fabric. Elsewhere a link holds
+ * the packet for some time, and relay_left() sets the start of the ACK timeout.
  */
 static bool relay_is_far(const struct hca *hca, const struct hca_path *p)
 {
@@ -125,7 +130,7 @@ void relay_stalled(struct engine *e, struct hca_qp *qp)
 	}
 	if (qp->deadline)
 		return;
-	/* A clock that stands says nothing of when. */
+	/* If the fabric clock stands still, use the real interval. */
 	at = now + (look ? look : STALL_LOOK_NS);
 	qp_timer_arm(e, qp, far && qp->ack_due ? min_u64(at, qp->ack_due) : at);
 }

@@ -4,14 +4,14 @@
  *
  * Theory of operation
  * -------------------
- * req_step() sends the next burst of the WQE at @next: up to qp_chunk() bytes, a whole number of packets
- * unless it ends the message. The new state is committed before the burst is put on the wire, since
- * a wire without delay delivers it, and its acknowledge, within the call. The ring stays writable to
- * the client, so a WQE is copied before it is looked at, and read again when it is completed or sent
- * once more: a client that changes it in between confuses only itself.
+ * req_step() sends the next burst of the WQE at @next: up to qp_chunk() bytes, a whole number of
+ * packets unless it ends the message. The new state is committed before the burst goes on the wire,
+ * since a wire without delay delivers it, and its ACK, within the call. The ring stays writable to
+ * the client, so a WQE is copied before it is checked, and read again when it completes or is
+ * retransmitted: a client that changes it in between confuses only itself.
  *
- * A READ of more than qp_chunk() bytes is asked for in several requests, as the model does one bounded
- * thing at a time.
+ * A READ of more than qp_chunk() bytes is split into several requests: each step of the model is
+ * bounded.
  */
 #include "emulator/doorbell.h"
 #include "emulator/engine.h"
@@ -37,7 +37,7 @@
 
 #define PSN_WINDOW (1 << 22)
 
-/* In SQD only what was begun goes on: the next one is not even looked at. */
+/* In SQD only WQEs that were begun go on; the next one is not read. */
 static bool sqd_is_halted(const struct hca_qp *qp, const struct req_state *s)
 {
 	return unlikely(qp->state == QPS_SQD) && (s32)(s->sent - s->next) <= 0;
@@ -53,7 +53,7 @@ static bool wqe_may_send(const struct hca_qp *qp, const struct req_state *s, con
 	return !wqe_is_rd(w->opcode) || s->rd_out < qp->attr.max_rd_atomic;
 }
 
-/* wc_fault_wqe(), and the WQE that fails is completed. */
+/* wc_fault_wqe(), and complete a WQE that fails. */
 static int wqe_fault(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 		     const struct req_state *s, const struct sq_wqe *w, u64 len)
 {
@@ -64,7 +64,10 @@ static int wqe_fault(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 	return ret;
 }
 
-/* Begin a work request that is done within the HCA, or as frames: the oldest, all else is complete. */
+/*
+ * Begin a work request that is executed within the HCA, or as frames. It must be the oldest
+ * incomplete one.
+ */
 static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct sq_wqe *w)
 {
 	struct req_state s = qp->req;
@@ -78,7 +81,7 @@ static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	return false;
 }
 
-/* The oldest work request has been done without packets that count. */
+/* The oldest work request is done, and took no PSNs. */
 static void req_done(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	struct req_state s = qp->req;
@@ -138,7 +141,7 @@ static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	return true;
 }
 
-/* What the opcode says of a burst beyond its payload. */
+/* Fill in the fields of a burst that depend on the opcode. */
 static void burst_request(const struct req_state *s, const struct sq_wqe *w, u64 chunk, bool last,
 			  struct burst *b)
 {
@@ -226,7 +229,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		return req_local(e, qp, seg);
 	if (unlikely(qp->type == QPT_RAW_PACKET))
 		return req_raw(e, qp, seg);
-	/* Several wait, nothing is under way, and the wire neither delays nor loses. */
+	/* Several WQEs wait, none is under way, and the wire neither delays nor drops. */
 	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->host->wire &&
 	    write_batch_send(e, qp, seg, posted))
 		return true;
@@ -234,7 +237,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	memcpy(&w, slot, sizeof(w));
 	status = wqe_check(e, qp, seg, slot, &w, &mem, &total, &cause, &info);
 	if (status) {
-		/* It is the oldest one's turn to complete first. */
+		/* The WQEs before it complete first. */
 		if (s.una != s.next)
 			return false;
 		req_fail(e, qp, seg, status, cause, info);
@@ -251,7 +254,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		total = 0;
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */
-	/* A READ that is asked for again is asked for in the same portions as before. */
+	/* A retried READ is split at the same offsets as before. */
 	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(e->host->fault))
@@ -269,7 +272,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		qp_stall(e, qp);
 		return false;
 	}
-	/* Nobody acknowledges: what has left is done. */
+	/* There are no ACKs: a message that was sent is complete. */
 	if (unlikely(!qp_reliable(qp)) && s.next != old.next)
 		req_complete(e, qp, seg, &s);
 	return true;
@@ -321,7 +324,7 @@ void req_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 stat
 		cq_notify(e, seg, cq, true);
 }
 
-/* Nothing came back in time: send again, or give up. */
+/* The ACK timeout has passed: retransmit, or give up. */
 static void ack_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	struct req_state s = qp->req;
@@ -369,7 +372,7 @@ static void sqd_check_drained(struct engine *e, struct hca_qp *qp)
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 }
 
-/* The time to the acknowledge is counted from when the packet has left. */
+/* The ACK timeout counts from when the packet left its port. */
 static u64 ack_timer_start(struct engine *e, const struct hca_qp *qp)
 {
 	u64 now = e->host->now(e->ctx);
@@ -401,12 +404,12 @@ void req_run_qp(struct engine *e, u32 slot)
 		return;
 	seg = seg_of(e, qp->client);
 	if (!seg || (qp->stalled && e->self != ENGINE_FABRIC)) {
-		/* One that was told to wait has its timer. */
+		/* A QP in an RNR wait has its timer. */
 		if (!(qp->req.flags & REQ_RNR_WAIT) || !qp->deadline)
 			qp_stall(e, qp);
 		return;
 	}
-	/* The timer of one that was stalled was not that of an acknowledge. */
+	/* The timer of a stalled QP was not its ACK timeout. */
 	if (unlikely(qp->stalled) && !(qp->req.flags & REQ_RNR_WAIT))
 		qp_timer_arm(e, qp, 0);
 	qp->stalled = 0;

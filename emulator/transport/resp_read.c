@@ -2,9 +2,9 @@
 /**
  * DOC: the responder's side of READ and atomics, first time and again.
  *
- * A READ is executed anew when its request comes again; an atomic never is: its result is kept
- * (IBTA 9.4.5, 9.7.5.1.4). State is committed before the response leaves, so a response that gets
- * lost, or whose carrier dies, is asked for again as a duplicate.
+ * A duplicate READ is executed again; a duplicate atomic never is: its result is kept (IBTA 9.4.5,
+ * 9.7.5.1.4). State is committed before the response leaves, so the requester retransmits the
+ * request if the response is lost or its sender dies.
  */
 #include "emulator/engine.h"
 #include "emulator/mem.h"
@@ -32,7 +32,7 @@ static int resp_refuse(struct engine *e, struct hca_qp *qp, const struct burst *
 	return resp_nak_fail(e, qp, b, nak, 0, event, cause, info);
 }
 
-/* A request that came before has had its answer: what cannot be answered again is dropped. */
+/* A duplicate was answered before: drop it if it cannot be answered again. */
 static int resp_refuse_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup,
 			    u8 nak, u32 cause, u32 info)
 {

@@ -4,10 +4,11 @@
  *
  * Theory of operation
  * -------------------
- * A burst is looked at in this order, as single packets would be: sequence (behind: duplicate; ahead:
- * one sequence NAK, then silence until recovered), opcode sequence, rights, resources, memory. The
- * payload is copied first; then the new state and the receive's completion are committed together;
- * then the acknowledge goes out. An error that the requester must hear of takes the QP to ERR.
+ * A burst is looked at in this order, as single packets would be: sequence (behind: duplicate;
+ * ahead: one sequence NAK, then silence until recovered), opcode sequence, rights, resources,
+ * memory. The payload is copied first; then the new state and the receive's completion are
+ * committed together; then the acknowledge goes out. An error that the requester must hear of takes
+ * the QP to ERR.
  */
 #include "emulator/doorbell.h"
 #include "emulator/engine.h"

@@ -8,62 +8,72 @@
 #include "emulator/engine.h"
 #include "emulator/qp.h"
 
-/** resp_input() - a request has come. Return: as hca_input(). */
+/** resp_input() - a request arrives at an RC or XRC QP. Return: as hca_input(). */
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** resp_start() - a burst to the QP's peer: one packet, no payload yet. */
+/** resp_start() - initialise a burst to the QP's peer: one packet, no payload. */
 void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
 /** resp_rkey_refused() - resp_nak_fail() for a remote key. */
 int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey);
 /**
- * resp_invalidate() - SEND_WITH_INV: the key goes with the message; one that cannot be refuses it. It
- * goes before the message is committed, so that a holder's death in between does not leave it valid.
+ * resp_invalidate() - SEND_WITH_INV: the key goes with the message; one that cannot be refuses it.
+ * It goes before the message is committed, so that a holder's death in between does not leave it
+ * valid.
  * @go: do it; false: only say whether it can be done
  * Return: 0 or -EACCES.
  */
 int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
-/** resp_rnr() - no receive is posted: the requester shall wait. */
+/** resp_rnr() - no receive is posted: answer with an RNR NAK, with a journal entry. */
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
-/** wire_send_rnr() - send that RNR NAK. @timer: the code of how long to wait. Return: as wire_send_ack(). */
+/**
+ * wire_send_rnr() - send an RNR NAK. @timer: RNR timer code (IBTA table 45). Return: as
+ * wire_send_ack().
+ */
 int wire_send_rnr(struct engine *e, struct hca_qp *qp, u32 psn, u32 timer);
 /**
- * resp_unreached() - a copy has answered -EAGAIN, or -ESRCH: who was to have the payload, or give it, has died.
+ * resp_unreached() - a copy has returned -EAGAIN, or -ESRCH: the process of one side has died.
  * Return: -EAGAIN, or 0: the burst is dropped.
  */
 __cold int resp_unreached(struct engine *e, const struct burst *b, int ret);
-/** resp_ack_asked() - acknowledge a burst that asks for it. Return: 0. */
+/** resp_ack_asked() - send an ACK if the burst requests one. Return: 0. */
 int resp_ack_asked(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /**
  * resp_nak_fail() - refuse the request: NAK, QP to ERR, event.
- * @recv_status: completes the current receive with it when not WCS_SUCCESS
+ * @recv_status: status of the current receive's completion; WCS_SUCCESS: the receive stays
  */
 int resp_nak_fail(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
 		  u32 recv_status, u32 event, u32 cause, u32 info);
 /**
- * resp_nak_by_rule() - refuse the request with that syndrome and all that goes with it, because rule @rule wants it.
+ * resp_nak_by_rule() - refuse the request with that syndrome and all that goes with it, because
+ * rule @rule wants it.
  * Return: as hca_input(); a syndrome that no request is refused with drops it.
  */
 int resp_nak_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak, u32 rule);
-/** resp_recv_nak_by_rule() - end the receive that wc_fault_recv() has found to fail, with the NAK that belongs to it. Return: as hca_input(). */
+/**
+ * resp_recv_nak_by_rule() - end a receive that wc_fault_recv() fails, and NAK its request. Return:
+ * as hca_input().
+ */
 int resp_recv_nak_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** resp_srq() - the SRQ that a request's message goes to, or NULL: the QP's own queue. */
+/** resp_srq() - the SRQ that a request takes its receive from; NULL: the QP's own queue. */
 static inline struct hca_srq *resp_srq(struct hca *hca, const struct hca_qp *qp,
 				       const struct burst *b)
 {
 	return qp_recv_srq(hca, qp, b->srqn);
 }
-/** resp_pd() - the protection domain that a request's remote key is checked against. */
+/** resp_pd() - the protection domain that the request's R_Key must belong to. */
 u32 resp_pd(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
-/** resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*. */
+/**
+ * resp_fetch() - copy a request's payload. Return: 0, -EAGAIN, -ESRCH (its sender died), -EFAULT_*.
+ */
 int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 	       const struct hca_mem *dst, u64 at);
 /**
- * resp_length_ok() - all packets of a message but the last are as long as the path MTU, which both
- * sides set: where they disagree only single packets that fit both pass (IBTA 9.7.4.1.6).
+ * resp_length_ok() - whether a packet's length fits the path MTU (IBTA 9.7.4.1.6). If both sides
+ * have set different ones, only single packets that fit both pass.
  */
 bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
-/** resp_comm_est() - the first packet reached a QP in RTR. */
+/** resp_comm_est() - the first packet has reached a QP in RTR: raise COMM_EST. */
 void resp_comm_est(struct engine *e, struct hca_qp *qp);
-/** resp_read(), resp_atomic() - the request is a READ, an atomic. @dup: it came before. */
+/** resp_read(), resp_atomic() - execute a READ, an atomic. @dup: the request is a duplicate. */
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 /** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */

@@ -119,8 +119,8 @@ static void wq_fatal_event(struct engine *e, const struct rx *rx)
 }
 
 /*
- * An SRQ with a CQ of its own goes down with that: whatever comes for it from now on has no way to be
- * reported. Said once.
+ * An SRQ with a CQ of its own goes down with that: whatever comes for it from now on has no way to
+ * be reported. Said once.
  */
 void rx_lost(struct engine *e, struct hca_qp *qp, const struct rx *rx)
 {

@@ -2,8 +2,8 @@
 /**
  * DOC: receive queues as messages find them: a QP's own, an SRQ, or a WQ. See rxq.c.
  *
- * Most messages go to a QP's own queue. What they need is here, in line, so that the compiler leaves
- * out whatever is for the other kinds where it knows that there is none.
+ * Most messages go to a QP's own queue. What they need is here, in line, so that the compiler
+ * leaves out whatever is for the other kinds where it knows that there is none.
  */
 #ifndef EMULATOR_TRANSPORT_RXQ_H
 #define EMULATOR_TRANSPORT_RXQ_H
@@ -18,7 +18,7 @@
 #include "emulator/transport/cq.h"
 #include "emulator/transport/responder.h"
 
-/** struct rx - the receive queue that a message goes to, as seen by this holder. */
+/** struct rx - the receive queue that a message goes to, as this holder sees it. */
 struct rx {
 	struct seg_hdr *seg; /* its owner's */
 	struct hca_cq *cq;
@@ -31,7 +31,7 @@ struct rx {
 };
 
 /**
- * struct rx_wc - what is to be said of a receive.
+ * struct rx_wc - what the completion of a receive contains.
  * @flags: enum cqe_flags; @wc_flags: enum ib_wc_flags, immediate and invalidation apart
  * @bad, @room: when it was refused: the key, the bytes it had room for
  */
@@ -47,36 +47,41 @@ struct rx_wc {
 };
 
 /**
- * rx_give_back() - a QP goes in mid-message: the slot of the SRQ's receive that it holds is the
- * client's again, who is told by an entry that reports nothing.
+ * rx_give_back() - a QP is destroyed or reset in mid-message: return the slot of the SRQ's receive
+ * that it holds to the client, by an entry with CQE_SKIP.
  */
 void rx_give_back(struct engine *e, struct hca_qp *qp);
 /** wq_flush() - complete the receives of a WQ in ERR with WR_FLUSH_ERR. */
 void wq_flush(struct engine *e, struct hca_wq *wq);
 /** rx_holds() - the SRQ whose receive the QP's message has; NULL: none, or that SRQ has gone. */
 struct hca_srq *rx_holds(struct hca *hca, const struct hca_qp *qp);
-/** rx_open_srq(), rx_open_wq() - a shared queue, a work queue. Return: as rx_open(). */
+/** rx_open_srq(), rx_open_wq() - open an SRQ, a WQ. Return: as rx_open(). */
 bool rx_open_srq(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx);
 bool rx_open_wq(struct engine *e, struct hca_wq *wq, struct rx *rx);
 /** rx_next_shared() - rx_next() where the queue is not the QP's own. */
 const struct rq_wqe *rx_next_shared(const struct rx *rx, const struct resp_state *s, u32 *slot);
-/** rx_taken() - after a commit that took from an SRQ: its limit. */
+/** rx_taken() - after a commit that took from an SRQ: check its limit. */
 void rx_taken(struct engine *e, const struct rx *rx);
-/** rx_lost() - a message's completion finds no room: before the commit that ends the message. */
+/**
+ * rx_lost() - a message's completion finds no room in the CQ. Called before the commit that ends
+ * the message.
+ */
 void rx_lost(struct engine *e, struct hca_qp *qp, const struct rx *rx);
-/** rx_fail() - complete the receive with @status (0: leave it), commit *s and the QP's new state. */
+/**
+ * rx_fail() - complete the receive with @status (0: leave it), commit *s and the QP's new state.
+ */
 void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s, u32 status,
 	     u32 qp_state);
 /**
- * rx_error() - rx_fail() of an unreliable QP, whose peer hears nothing of it: what is wrong with the
- * receive is the receiver's own error. With its journal entry.
+ * rx_error() - rx_fail() of an unreliable QP, with a journal entry. The error is the receiver's
+ * own; no NAK goes to the peer.
  */
 void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 status,
 	      u32 cause, u32 info);
-/** rx_journal() - the journal entry alone, of the receive that the message has or would take. */
+/** rx_journal() - only the journal entry, for the receive that the message holds or would take. */
 void rx_journal(struct engine *e, const struct hca_qp *qp, struct rx *rx, const struct burst *b,
 		u32 status, u32 cause, u32 info);
-/** wq_commit() - a WQ's receive has ended. */
+/** wq_commit() - complete a receive of a WQ. */
 void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe);
 
 /** rx_open_own() - the QP's own queue. Return: false when it is out of reach now. */
@@ -109,7 +114,9 @@ static inline const struct rq_wqe *rx_next(const struct rx *rx, const struct hca
 	return s->rq_cons == rq_posted(rx->seg, qp) ? NULL : rq_slot(rx->seg, qp, s->rq_cons);
 }
 
-/** rx_end() - the message's receive has ended. Return: the SRQ that it is taken from now, or NULL. */
+/**
+ * rx_end() - the message's receive has ended. Return: the SRQ that it is taken from now, or NULL.
+ */
 static inline struct hca_srq *rx_end(const struct rx *rx, struct resp_state *s)
 {
 	bool held = s->held;
@@ -190,7 +197,7 @@ static inline void cqe_fill_qp(struct engine *e, const struct rx *rx, const stru
 	cqe_fill_recv(e, rx, qpn, likely(!rx->wq) ? qp->attr.dest_qpn : 0, w, slot, status, cqe);
 }
 
-/** cqe_fill_imm() - what a message says beside its data: immediate, or the key that it invalidates. */
+/** cqe_fill_imm() - the message's immediate data, or the key that it invalidates. */
 static inline void cqe_fill_imm(const struct burst *b, struct cqe *cqe)
 {
 	if (b->flags & BF_IMM) {
@@ -202,7 +209,10 @@ static inline void cqe_fill_imm(const struct burst *b, struct cqe *cqe)
 	}
 }
 
-/* Small payload rides in the completion; the poller lays it out, and knows its own regions only. */
+/*
+ * Small payload goes into the completion entry. The poller copies it to the receive's buffers, and
+ * can only reach regions of its own process.
+ */
 static inline bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct burst *b,
 			     const struct hca_mem *dst, struct cqe *cqe)
 {
@@ -220,7 +230,7 @@ static inline bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct
 }
 
 /**
- * rx_place() - lay a packet's payload at byte @at of the receive wc->wqe; small ones into @cqe.
+ * rx_place() - copy a packet's payload to byte @at of the receive wc->wqe, small payload into @cqe.
  * Return: 0, -EACCES, -EMSGSIZE, or as resp_fetch().
  */
 static inline int rx_place(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
@@ -247,7 +257,7 @@ static inline int rx_place(struct engine *e, const struct hca_qp *qp, const stru
 void rx_done(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
 	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe);
 
-/** rx_done_fast() - the same in line, for the messages that most programs send. */
+/** rx_done_fast() - the same, inline, for the common messages. */
 static inline __attribute__((always_inline)) void
 rx_done_fast(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_state *s,
 	     const struct burst *b, const struct rx_wc *wc, struct cqe *cqe)

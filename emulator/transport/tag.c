@@ -4,10 +4,10 @@
  *
  * Theory of operation
  * -------------------
- * Tags of an SRQ form a list, oldest first, since that is the order in which they match. A step that
- * matches, completes or drops a tag is a commit of the QP whose message it is (commit_tag()); links
- * change by single stores. What else changes the list are commands of the SRQ's owner, whose death
- * takes all of it away.
+ * Tags of an SRQ form a list, oldest first, since that is the order in which they match. A step
+ * that matches, completes or drops a tag is a commit of the QP whose message it is (commit_tag());
+ * links change by single stores. What else changes the list are commands of the SRQ's owner, whose
+ * death takes all of it away.
  *
  * A program handles itself what arrives without a match, and may post a tag for it meanwhile. So
  * that no later message overtakes it, tags posted while the program's count of unexpected messages

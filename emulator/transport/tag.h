@@ -88,7 +88,9 @@ static inline bool rndv_turn(const struct hca_qp *qp)
 
 /** rndv_step() - send the next burst. Return: as req_step(): whether to call again. */
 bool rndv_step(struct engine *e, struct hca_qp *qp);
-/** rndv_ack() - everything before @end is acknowledged. Return: false when the READ is in the way. */
+/**
+ * rndv_ack() - everything before @end is acknowledged. Return: false when the READ is in the way.
+ */
 bool rndv_ack(const struct hca_qp *qp, struct req_state *s, u32 end);
 /** rndv_response() - data of the READ. Return: as hca_input(). */
 int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s,

@@ -127,7 +127,9 @@ static int tm_hold_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx
 	return 0;
 }
 
-/* The first burst of a message. Return: as hca_input(); with 0 the state tells what it holds now. */
+/*
+ * The first burst of a message. Return: as hca_input(); with 0 the state tells what it holds now.
+ */
 static int tm_decide(struct engine *e, struct hca_qp *qp, const struct rx *rx,
 		     const struct burst *b)
 {

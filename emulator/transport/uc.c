@@ -41,7 +41,10 @@ static int uc_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, const str
 	return 0;
 }
 
-/* Find the receive that the message takes. Return: false: there is none for it; *@ret is what to return. */
+/*
+ * Find the receive that the message takes. Return: false: there is none for it; *@ret is what to
+ * return.
+ */
 static bool uc_receive(struct engine *e, struct hca_qp *qp, const struct burst *b,
 		       const struct resp_state *s, struct rx *rx, struct rx_wc *wc, int *ret)
 {

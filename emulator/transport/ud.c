@@ -108,7 +108,9 @@ static void ud_wc_origin(const struct hca *hca, const struct hca_qp *qp, const s
 	cqe->flow_tag = 0;
 }
 
-/* A datagram finds no place. @cqe: of its completion, if there was room; @ret: then of rx_place() */
+/*
+ * A datagram finds no place. @cqe: of its completion, if there was room; @ret: then of rx_place()
+ */
 static void ud_drop(struct engine *e, const struct hca_qp *qp, const struct rx *rx,
 		    const struct burst *b, const struct rx_wc *wc, const struct cqe *cqe, int ret)
 {

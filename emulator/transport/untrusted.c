@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what is looked at in packets that anybody may have made.
+ * DOC: checks on packets that anybody may have built.
  *
- * Requester and responder take the packets of a message to be as long as the path MTU, answers to be cut as
- * the request was, and opcodes to be some that exist, as bursts of ours are. All else (sequence, rights,
- * ranges, receives, memory) they check for every packet, and this does not.
+ * Requester and responder assume of bursts that the packets of a message are as long as the path
+ * MTU, that responses are segmented as their request was, and that opcodes exist. These functions
+ * check that of single packets. Sequence, rights, ranges, receives and memory are checked by
+ * requester and responder themselves.
  */
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
@@ -76,7 +77,7 @@ static bool untrusted_request_ok(struct engine *e, const struct hca_qp *qp, stru
 
 	if (!qp_reliable(qp) && (p->op != BOP_SEND && (p->op != BOP_WRITE || qp->type == QPT_UD)))
 		return untrusted_refuse(e, p, PKT_OPCODE);
-	/* One that came before is acknowledged, or answered, again: only what it is has to exist. */
+	/* A duplicate is acknowledged or answered again: only its opcode has to exist. */
 	if (ahead < 0 && p->op == BOP_NONE)
 		return untrusted_refuse(e, p, PKT_OPCODE);
 	if (p->op == BOP_READ_REQ) {
@@ -93,21 +94,22 @@ bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p)
 {
 	p->flags &= (u8)~BF_FOREIGN;
 	p->mtu = qp->mtu;
-	/* It has no path yet, and its state is the reason to drop it. */
+	/* The QP has no path yet: its state is the reason to drop the packet. */
 	if (qp->state < QPS_RTR)
 		return true;
 	if (p->op == BOP_ACK || p->op == BOP_READ_RESP || p->op == BOP_ATOMIC_ACK) {
 		p->flags |= BF_FOREIGN;
 		return untrusted_answer_ok(e, qp, p);
 	}
-	/* That is no fault rule's. */
+	/* Only fault rules set it in requests. */
 	p->aeth = 0;
 	return untrusted_request_ok(e, qp, p);
 }
 
 /*
- * Responses come as they were asked for: one READ request for each qp_chunk() of the message, and what is
- * asked for again may begin anywhere in it (IBTA 9.7.5.1.9, and 9.9.2.3 for what follows from it).
+ * READ responses are segmented as their request was: one request for each qp_chunk() of the
+ * message. A retried request may begin anywhere in it (IBTA 9.7.5.1.9, and 9.9.2.3 for what follows
+ * from it).
  */
 u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
 {

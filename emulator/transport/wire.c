@@ -2,8 +2,9 @@
 /**
  * DOC: the wire's two ends: a burst leaves its port, and reaches the QP that it is addressed to.
  *
- * Between two ports without links the wire has no delay: wire_send() calls the responder or completer
- * of the peer. MADs for QP 1 go to engine.gsi_input, since connection management lies above this layer.
+ * Between two ports without links the wire has no delay: wire_send() calls the responder or
+ * completer of the peer. MADs for QP 1 go to engine.gsi_input, since connection management lies
+ * above this layer.
  */
 #include "emulator/av.h"
 #include "emulator/doorbell.h"
@@ -19,7 +20,7 @@
 #include "emulator/transport/untrusted.h"
 #include "emulator/transport/wire.h"
 
-/* A READ request's data comes the other way. */
+/* Payload bytes on the wire: a READ's data goes the other way. */
 static u64 wire_bytes(const struct burst *b)
 {
 	return b->op == BOP_READ_REQ ? 0 : b->len;
@@ -36,7 +37,10 @@ bool qp_addressed(const struct hca_qp *qp, const struct burst *b)
 	return pkeys_match(qp->path.pkey, b->pkey);
 }
 
-/* Its send side may go on, or flush. The one that runs just now does so anyway. */
+/*
+ * Ring a QP after an answer: its send side may continue, or flush. Not the one that runs now, which
+ * does so anyway.
+ */
 static inline void wire_ring_answered(struct engine *e, const struct hca_qp *qp)
 {
 	u32 slot = qp_slot(qp);
@@ -61,7 +65,7 @@ static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct bur
 	return ret;
 }
 
-/* The same for a packet that anybody may have made. */
+/* The same for a packet that anybody may have built. */
 static int qp_input_untrusted(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct burst p = *b;
@@ -69,7 +73,7 @@ static int qp_input_untrusted(struct engine *e, struct hca_qp *qp, const struct 
 	return untrusted_check(e, qp, &p) ? qp_input(e, qp, &p) : 0;
 }
 
-/* A burst that no QP takes: why the one that it names, @qp, does not. */
+/* Journal why @qp, which the burst names, does not take it. */
 static void wire_drop_undelivered(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 				  const struct hca_port *port)
 {
@@ -86,7 +90,9 @@ static void wire_drop_undelivered(struct engine *e, const struct hca_qp *qp, con
 		journal_drop(e, b, CAUSE_OTHER_PEER, qp->attr.dest_qpn);
 }
 
-/* A burst that has reached its port. Return: as hca_input(), -ENETDOWN when there is no such port. */
+/*
+ * A burst that has reached its port. Return: as hca_input(), -ENETDOWN when there is no such port.
+ */
 static int port_input(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
@@ -150,7 +156,10 @@ static int wire_drop_port_down(struct engine *e, const struct burst *b)
 	return 0;
 }
 
-/* wire_carry(), and captures see it. What takes a link does so there: fabric/link/link.c. */
+/*
+ * wire_wire_carry() with a capture record. Bursts that pass a link are recorded there:
+ * fabric/link/link.c.
+ */
 static int wire_carry_watched(struct engine *e, const struct burst *b)
 {
 	struct cap_mark mark;
@@ -166,7 +175,7 @@ static int wire_carry_watched(struct engine *e, const struct burst *b)
 	return ret;
 }
 
-/* wire_send() where there is more to look at than who is to have it. */
+/* wire_send() where the peer is not reached directly. */
 static int wire_send_slow(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
@@ -188,8 +197,8 @@ static int wire_send_slow(struct engine *e, const struct burst *b)
 }
 
 /*
- * The QP at the other end of a wire without loss or delay within one port; NULL: there is more to
- * look at.
+ * The QP at the other end of a wire without loss or delay within one port; NULL: take the slow
+ * path.
  */
 static inline struct hca_qp *wire_loop_peer(const struct engine *e, const struct hca_path *path)
 {
@@ -226,7 +235,7 @@ int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 		resp_start(qp, psn, BOP_ACK, aeth, &b);
 		return wire_send(e, &b);
 	}
-	/* There is no more to an ACK than these two numbers. */
+	/* An ACK consists of these two numbers only. */
 	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
 	wire_ring_answered(e, peer);
 	if (likely(ret != -EAGAIN))

@@ -11,17 +11,19 @@
 
 /**
  * hca_input() - a burst arrives at the device it is addressed to. Token held.
- * Return: 0 when it is done with (also when it was dropped), -EAGAIN when memory cannot be reached
- * by this holder now: nothing has changed, and it may be offered again.
+ * Return: 0: delivered or dropped; -EAGAIN: this holder cannot reach memory now: nothing has
+ * changed, and the burst may be offered again.
  */
 int hca_input(struct engine *e, const struct burst *b);
 /** wire_send() - put a burst on the wire. Return: as hca_input(). */
 int wire_send(struct engine *e, const struct burst *b);
-/** wire_send_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input(). */
+/**
+ * wire_send_ack() - put an ACK or NAK of @psn to the QP's peer on the wire. Return: as hca_input().
+ */
 int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth);
 /**
- * qp_addressed() - whether a burst is the QP's: it takes packets of its own transport, a connected one
- * from its peer only (IBTA 9.6.1.1); P_Keys must go together.
+ * qp_addressed() - whether a burst is addressed to the QP: same transport, matching P_Keys, and
+ * from the peer of a connected QP (IBTA 9.6.1.1).
  */
 bool qp_addressed(const struct hca_qp *qp, const struct burst *b);
 

@@ -7,7 +7,9 @@
 
 #include "emulator/engine.h"
 
-/** struct wqe_op - an opcode on the wire, and which QP types have it (a bit each): ibv_post_send(3). */
+/**
+ * struct wqe_op - an opcode on the wire, and which QP types have it (a bit each): ibv_post_send(3).
+ */
 struct wqe_op {
 	u8 op; /* enum burst_op */
 	u8 flags; /* enum burst_flags */

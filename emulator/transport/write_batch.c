@@ -3,17 +3,18 @@
  * DOC: trains: small RDMA WRITEs of one QP that go over the wire without delay together.
  *
  * Reaching into another process costs about as much for one small piece as for many. So when
- * several small WRITEs wait, they become one copy of many pieces, one step of the responder, and one
- * ACK for all of them (an ACK acknowledges everything before it, IBTA 9.7.5.1.2). The pieces are
- * copied in order, and each lies within a cache line, so that none is seen before an older one or in
- * part. Whatever is not that simple takes the ordinary way, burst by burst.
+ * several small WRITEs wait, they become one copy of many pieces, one step of the responder, and
+ * one ACK for all of them (an ACK acknowledges everything before it, IBTA 9.7.5.1.2). The pieces
+ * are copied in order, and each lies within a cache line, so that none is seen before an older one
+ * or in part. Whatever is not that simple takes the ordinary way, burst by burst.
  *
  * What the kernel does for each entry of the target's list, to pin its page, costs more than to
  * copy it. So pieces that lie one behind the other become one entry, where the source's entries
- * still make it copy them one by one. But not the last one: a copy lets the last word of an entry of
- * several lines land by itself (vmcopy.c).
+ * still make it copy them one by one. But not the last one: a copy lets the last word of an entry
+ * of several lines land by itself (vmcopy.c).
  *
- * write_batch_send() has both ends at hand; write_batch_input() has the target's, of WRITEs from another fabric.
+ * write_batch_send() has both ends at hand; write_batch_input() has the target's, of WRITEs from
+ * another fabric.
  */
 #include "emulator/engine.h"
 #include "emulator/mem.h"

@@ -7,7 +7,10 @@
 
 #include "emulator/engine.h"
 
-/* Small WRITEs up to this size, a cache line, are carried together (emulator/transport/write_batch.c). */
+/*
+ * Small WRITEs up to this size, a cache line, are carried together
+ * (emulator/transport/write_batch.c).
+ */
 #define TRAIN_PIECE 64u
 #define TRAIN_MAX   LIM_SGE /* pieces of one copy */
 /** struct train_piece - a small RDMA WRITE: where it goes, and its payload in struct train.src. */

@@ -8,7 +8,10 @@
 #include "emulator/engine.h"
 #include "emulator/verbs/cmd.h"
 
-/** typedef cmd_fn - carries out a command of a client, see emulator/verbs/cmd.h. Return: 0 or -errno. */
+/**
+ * typedef cmd_fn - carries out a command of a client, see emulator/verbs/cmd.h. Return: 0 or
+ * -errno.
+ */
 typedef int cmd_fn(struct engine *e, u32 client, struct hca_cmd *cmd);
 
 #define CMD_FN(op, fn) cmd_fn cmd_##fn;
@@ -26,11 +29,14 @@ static inline u32 qp_sq_stride(const struct cmd_qp *c)
 /** own_pd() - a PD that the client made or imported, or NULL. */
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle);
 /**
- * mr_find_slot() - a free slot for a region or window of @dev, of which there may be @limit: that of the key that is asked for.
+ * mr_find_slot() - a free slot for a region or window of @dev, of which there may be @limit: that
+ * of the key that is asked for.
  * Return: as tab_want().
  */
 int mr_find_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit);
-/** mr_next_key() - the next key of a region's or window's slot: its low byte changes, it is never 0. */
+/**
+ * mr_next_key() - the next key of a region's or window's slot: its low byte changes, it is never 0.
+ */
 u32 mr_next_key(const struct hca *hca, const struct hca_mr *mr);
 
 /* --- mw.c --- */
@@ -82,7 +88,10 @@ struct hca_ref *ref_next(struct hca *hca, enum hca_ref_kind kind, u32 index, u32
 
 /* --- dm.c --- */
 
-/** dm_find_imported() - the device memory @handle, made on context @ctx of a device of the client's node. */
+/**
+ * dm_find_imported() - the device memory @handle, made on context @ctx of a device of the client's
+ * node.
+ */
 struct hca_dm *dm_find_imported(struct hca *hca, u32 client, u32 handle, u64 ctx);
 /** dm_hand_over() - device memory of a dead owner stays while others have regions on it. */
 void dm_hand_over(struct hca *hca, u32 owner);
