@@ -70,7 +70,7 @@ int link_hold(struct fabric *f, u64 at);
  * Return: NULL with *ret: -EAGAIN; -ENOSPC: no entry is free; 0: its sender has exited, it is lost.
  */
 struct lq_entry *link_entry_get(struct fabric *f, const struct burst *b, int *ret);
-/** link_entry_result() - the sender's return value for what link_entry_get() has returned in *ret. */
+/** link_entry_result() - the sender's return value for *ret of link_entry_get(). */
 int link_entry_result(struct fabric *f, int ret);
 /** link_entry_drop() - free an entry of link_entry_get(): it is not sent. */
 void link_entry_drop(struct fabric *f, struct lq_entry *e);
