@@ -2,13 +2,36 @@
 /**
  * DOC: the RC responder: what a request does at its target (IBTA 9.7).
  *
- * Theory of operation
- * -------------------
- * A burst is looked at in this order, as single packets would be: sequence (behind: duplicate;
- * ahead: one sequence NAK, then silence until recovered), opcode sequence, rights, resources,
- * memory. The payload is copied first; then the new state and the receive's completion are
- * committed together; then the acknowledge goes out. An error that the requester must hear of takes
- * the QP to ERR.
+ * Each burst passes these checks, in this order; the first one that fails decides. Every NAK but
+ * those marked * takes the QP to ERR.
+ *
+ *  QP is in RTR, RTS or SQD (10.3.1)                 dropped: the requester times out
+ *  PSN (9.7.4.1.1): ahead of the expected one        *NAK PSN sequence error, once, then dropped
+ *                   behind: a duplicate (9.7.5.1.4)  READ: executed again; atomic: its
+ *                                                    kept result; else ACK
+ *  opcode sequence (9.7.4.1.2), length (9.7.4.1.6)   NAK invalid request
+ *  a fault rule has marked the request               the NAK that the rule names
+ *  XRC: the SRQ is one of the QP's domain (A14)      NAK invalid request
+ *  the opcode exists (9.7.4.1.3)                     NAK invalid request
+ *
+ * Then by opcode, SEND:
+ *  a receive is posted (9.7.5.2.8)                   *RNR NAK
+ *  a fault rule fails the receive                    NAK invalid request or remote operational
+ *  the key to invalidate is a window of the QP       NAK remote access
+ *  the receive's L_Keys (9.7.4.1.7)                  NAK remote operational
+ *  the receive is long enough (9.7.4.1.6)            NAK invalid request
+ *  RDMA WRITE, ATOMIC WRITE:
+ *  QP allows it, alignment, length (9.7.4.1.4, .6)   NAK invalid request
+ *  R_Key, range, access (9.7.4.1.5)                  NAK remote access
+ *  with immediate: a receive, as for SEND            *RNR NAK, or the rule's
+ *  RDMA READ, atomics (resp_read.c):
+ *  QP allows it, has resources; alignment            NAK invalid request
+ *  R_Key, range, access                              NAK remote access
+ *  all: memory is there when it is copied            NAK remote operational
+ *
+ * The payload is copied first; then one commit publishes the new state and the receive's
+ * completion; then the ACK leaves. So a holder that dies in between leaves a request
+ * that looks lost.
  */
 #include "emulator/doorbell.h"
 #include "emulator/engine.h"
