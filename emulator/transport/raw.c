@@ -78,50 +78,46 @@ static u32 qp_max_frame(const struct hca_qp *qp)
 _Static_assert(9000 + FRAME_ETH + 2 * FRAME_VLAN + FRAME_FCS <= LIM_FRAME, "fits its place");
 
 /* A large send: the headers lie in the work request, before the list. */
-static u32 raw_wr_check_tso(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *slot,
-			    const struct sq_wqe *w, struct raw_wr *r, u32 *cause, u32 *info)
+static struct verdict raw_wr_check_tso(struct engine *e, const struct hca_qp *qp,
+				       const struct sq_wqe *slot, const struct sq_wqe *w,
+				       struct raw_wr *r)
 {
 	u32 max = lim_of(e->hca, qp->dev)->max_tso;
 	const u8 *list = (const u8 *)slot->sge + ALIGN_UP(w->ah, sizeof(struct wq_sge));
+	u32 bad_lkey;
 
 	r->hdr = w->ah;
 	r->share = w->remote_qkey;
 	if (w->ah < FRAME_ETH || w->ah > qp->max_tso_hdr || !r->share || (w->hw & SQ_HW_INLINE) ||
 	    w->num_sge > qp->max_sge)
-		return WCS_LOC_QP_OP_ERR;
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	if (mem_local(e->hca, qp->pd, (const struct wq_sge *)(const void *)list, w->num_sge, 0,
-		      ~0ULL, &r->mem, &r->len, info)) {
-		*cause = CAUSE_LKEY;
-		return WCS_LOC_PROT_ERR;
-	}
+		      ~0ULL, &r->mem, &r->len, &bad_lkey))
+		return wqe_verdict(WCS_LOC_PROT_ERR, CAUSE_LKEY, bad_lkey);
 	r->frames = r->len ? (u32)min_u64(DIV_ROUND_UP(r->len, r->share), UINT32_MAX) : 1;
 	if (r->len <= max && r->hdr + min_u64(r->len, r->share) <= qp_max_frame(qp))
-		return WCS_SUCCESS;
-	*cause = CAUSE_LOCAL_LEN;
-	*info = (u32)r->len;
-	return WCS_LOC_LEN_ERR;
+		return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
+	return wqe_verdict(WCS_LOC_LEN_ERR, CAUSE_LOCAL_LEN, (u32)r->len);
 }
 
-static u32 raw_wr_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-			const struct sq_wqe *slot, const struct sq_wqe *w, struct raw_wr *r,
-			u32 *cause, u32 *info)
+/* Return: with WCS_SUCCESS the cause of what may fail later. */
+static struct verdict raw_wr_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+				   const struct sq_wqe *slot, const struct sq_wqe *w,
+				   struct raw_wr *r)
 {
-	u32 status;
+	struct verdict v;
 
-	*info = w->opcode;
 	if (w->opcode == WR_TSO)
-		return raw_wr_check_tso(e, qp, slot, w, r, cause, info);
-	status = wqe_check(e, qp, seg, slot, w, &r->mem, &r->len, cause, info);
-	if (status)
-		return status;
+		return raw_wr_check_tso(e, qp, slot, w, r);
+	v = wqe_check(e, qp, seg, slot, w, &r->mem, &r->len);
+	if (v.status)
+		return v;
 	r->hdr = 0;
 	r->frames = 1;
 	r->share = (u32)r->len;
 	if (r->len >= FRAME_ETH && r->len <= qp_max_frame(qp))
-		return WCS_SUCCESS;
-	*cause = CAUSE_LOCAL_LEN;
-	*info = (u32)r->len;
-	return WCS_LOC_LEN_ERR;
+		return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
+	return wqe_verdict(WCS_LOC_LEN_ERR, CAUSE_LOCAL_LEN, (u32)r->len);
 }
 
 static void frame_reparse(struct eth_frame *f, u32 len)
@@ -418,17 +414,17 @@ static int frame_leave_port(struct engine *e, const struct hca_qp *qp, struct et
 }
 
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info)
+	     const struct sq_wqe *w, u64 *at, struct verdict *v)
 {
 	struct progress p = { .frame = (u32)(*at >> 32), .rule = (u32)*at };
 	struct eth_frame f = { .src_qpn = qp->qpn, .nth = qp->req.next + p.frame };
 	struct raw_wr r;
-	u32 status = raw_wr_check(e, qp, seg, slot, w, &r, cause, info);
 	u32 payload, rule;
 	int ret = 0;
 
-	if (status)
-		return -(int)status;
+	*v = raw_wr_check(e, qp, seg, slot, w, &r);
+	if (v->status)
+		return -(int)v->status;
 	/* Only the fabric process has links. */
 	if (unlikely(qp->path.via && !e->host->link))
 		return -EAGAIN;

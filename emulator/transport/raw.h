@@ -6,6 +6,7 @@
 #define EMULATOR_TRANSPORT_RAW_H
 
 #include "emulator/engine.h"
+#include "emulator/transport/wqe.h"
 
 /* --- raw.c --- */
 
@@ -14,10 +15,10 @@
  * @at: where it has got: 0 at first; kept by the caller between calls
  * Return: 0 when that was the last; 1 with *at moved on: another is to come; -EAGAIN with *at moved
  * on: the rest of this one is to be tried again; another negative value: a WC status, negated,
- * which the work request fails with, with *cause and *info for the journal.
+ * which the work request fails with; *v has its cause and info.
  */
 int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	     const struct sq_wqe *w, u64 *at, u32 *cause, u32 *info);
+	     const struct sq_wqe *w, u64 *at, struct verdict *v);
 /**
  * raw_input() - an Ethernet frame arrives at port b->dst_port of b->dst_dev, over links. Token
  * held.

@@ -116,7 +116,7 @@ static bool req_local(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 /* One frame. Return: as req_step(). */
 static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
-	u32 cause = CAUSE_BAD_WQE, info = 0;
+	struct verdict v;
 	struct req_state s;
 	struct sq_wqe w;
 	u64 at = qp->req.next_off;
@@ -124,7 +124,7 @@ static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 
 	if (!req_begin(e, qp, seg, &w))
 		return qp->state == QPS_ERR || qp->state == QPS_SQE;
-	ret = raw_send(e, qp, seg, sq_slot(seg, qp, qp->req.next), &w, &at, &cause, &info);
+	ret = raw_send(e, qp, seg, sq_slot(seg, qp, qp->req.next), &w, &at, &v);
 	if (ret == 1 || ret == -EAGAIN) {
 		s = qp->req;
 		s.next_off = at;
@@ -135,7 +135,7 @@ static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 		return ret == 1;
 	}
 	if (ret)
-		req_fail(e, qp, seg, (u32)-ret, cause, info);
+		req_fail(e, qp, seg, (u32)-ret, v.cause, v.info);
 	else
 		req_done(e, qp, seg);
 	return true;
@@ -220,7 +220,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	struct sq_wqe w;
 	struct hca_mem mem;
 	struct burst b;
-	u32 status, cause, info;
+	struct verdict v;
 	u64 total, chunk;
 	int fault;
 
@@ -235,12 +235,12 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		return true;
 	slot = sq_slot(seg, qp, s.next);
 	memcpy(&w, slot, sizeof(w));
-	status = wqe_check(e, qp, seg, slot, &w, &mem, &total, &cause, &info);
-	if (status) {
+	v = wqe_check(e, qp, seg, slot, &w, &mem, &total);
+	if (v.status) {
 		/* The WQEs before it complete first. */
 		if (s.una != s.next)
 			return false;
-		req_fail(e, qp, seg, status, cause, info);
+		req_fail(e, qp, seg, v.status, v.cause, v.info);
 		return true;
 	}
 	if (unlikely(e->host->fault)) {

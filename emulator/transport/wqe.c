@@ -93,44 +93,44 @@ static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 l
 	return !wqe_is_rd(w->opcode) || w->opcode == WR_RDMA_READ || len >= 8;
 }
 
-/* What READs and atomics need beside. Return: WC status. */
-static u32 wqe_rd_check(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w,
-			u32 *cause, u32 *info)
+/* Additional checks for READs and atomics. */
+static struct verdict wqe_rd_check(struct engine *e, const struct hca_qp *qp,
+				   const struct sq_wqe *w)
 {
 	if (w->opcode == WR_RDMA_READ && w->num_sge > lim_of(e->hca, qp->dev)->max_sge_rd)
-		return WCS_LOC_QP_OP_ERR;
-	if (!qp->attr.max_rd_atomic) {
-		*cause = CAUSE_RD_ATOMIC;
-		*info = 0;
-		return WCS_LOC_QP_OP_ERR;
-	}
-	return w->hw & SQ_HW_INLINE ? WCS_LOC_QP_OP_ERR : WCS_SUCCESS;
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
+	if (!qp->attr.max_rd_atomic)
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_RD_ATOMIC, 0);
+	if (w->hw & SQ_HW_INLINE)
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
+	return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
 }
 
-u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info)
+struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			 const struct sq_wqe *slot, const struct sq_wqe *w, struct hca_mem *mem,
+			 u64 *len)
 {
 	bool rd = wqe_is_rd(w->opcode);
+	struct verdict v;
+	u32 bad_lkey;
 
-	*cause = CAUSE_BAD_WQE;
-	*info = w->opcode;
 	if (unlikely(w->opcode >= 32 || !(qp->wr_mask >> w->opcode & 1)))
-		return WCS_LOC_QP_OP_ERR;
-	if (unlikely(rd) && wqe_rd_check(e, qp, w, cause, info))
-		return WCS_LOC_QP_OP_ERR;
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
+	if (unlikely(rd)) {
+		v = wqe_rd_check(e, qp, w);
+		if (v.status)
+			return v;
+	}
 	if (w->hw & SQ_HW_INLINE) {
 		if (unlikely(wqe_inline_mem(qp, seg, slot, w, mem, len)))
-			return WCS_LOC_QP_OP_ERR;
+			return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	} else if (unlikely(w->num_sge > qp->max_sge)) {
-		return WCS_LOC_QP_OP_ERR;
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	} else if (unlikely(mem_local(e->hca, qp->pd, slot->sge, w->num_sge,
-				      rd ? ACC_LOCAL_WRITE : 0, ~0ULL, mem, len, info))) {
-		*cause = CAUSE_LKEY;
-		return WCS_LOC_PROT_ERR;
+				      rd ? ACC_LOCAL_WRITE : 0, ~0ULL, mem, len, &bad_lkey))) {
+		return wqe_verdict(WCS_LOC_PROT_ERR, CAUSE_LKEY, bad_lkey);
 	}
 	if (likely(wqe_length_ok(qp, w, *len)))
-		return WCS_SUCCESS;
-	*cause = CAUSE_LOCAL_LEN;
-	*info = (u32)*len;
-	return WCS_LOC_LEN_ERR;
+		return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
+	return wqe_verdict(WCS_LOC_LEN_ERR, CAUSE_LOCAL_LEN, (u32)*len);
 }

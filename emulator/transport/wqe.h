@@ -8,6 +8,22 @@
 #include "emulator/engine.h"
 
 /**
+ * struct verdict - why a work request fails. Fits two registers.
+ * @status: enum ib_wc_status; WCS_SUCCESS: it does not
+ * @cause, @info: for the journal: enum journal_cause, and what that says
+ */
+struct verdict {
+	u32 status;
+	u32 cause;
+	u32 info;
+};
+
+static inline struct verdict wqe_verdict(u32 status, u32 cause, u32 info)
+{
+	return (struct verdict){ .status = status, .cause = cause, .info = info };
+}
+
+/**
  * struct wqe_op - an opcode on the wire, and which QP types have it (a bit each): ibv_post_send(3).
  */
 struct wqe_op {
@@ -27,12 +43,13 @@ static inline bool wqe_is_rd(u32 opcode)
 /* --- wqe.c --- */
 
 /**
- * wqe_check() - what is wrong with a WQE before anything of it is sent, or where its memory is.
- * @slot: in the ring; @w: the copy of its header to go by
- * Return: a WC status with *cause and *info for the journal, or WCS_SUCCESS with *mem and *len.
+ * wqe_check() - check a WQE before any of it is sent, and find its memory.
+ * @slot: in the ring; @w: the private copy of its header
+ * Return: the verdict; with WCS_SUCCESS *mem and *len are set.
  */
-u32 wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
-	      const struct sq_wqe *w, struct hca_mem *mem, u64 *len, u32 *cause, u32 *info);
+struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
+			 const struct sq_wqe *slot, const struct sq_wqe *w, struct hca_mem *mem,
+			 u64 *len);
 /** wqe_allowed() - whether QPs of the type have the opcode. */
 bool wqe_allowed(u32 qp_type, u32 opcode);
 /** wqe_mask() - the opcodes that a QP of the type has on a device of these limits, a bit each. */

@@ -124,7 +124,6 @@ static bool batch_add_wqe(struct engine *e, struct hca_qp *qp, struct hca_qp *pe
 	const struct sq_wqe *slot = sq_slot(seg, qp, index);
 	struct hca_mem from;
 	struct sq_wqe w;
-	u32 cause, info;
 	u64 len;
 
 	memcpy(&w, slot, sizeof(w));
@@ -132,8 +131,8 @@ static bool batch_add_wqe(struct engine *e, struct hca_qp *qp, struct hca_qp *pe
 		return false;
 	if (!(w.hw & SQ_HW_INLINE) && w.num_sge != 1)
 		return false;
-	if (wqe_check(e, qp, seg, slot, &w, &from, &len, &cause, &info) || !len ||
-	    len > TRAIN_PIECE || from.n != 1)
+	if (wqe_check(e, qp, seg, slot, &w, &from, &len).status || !len || len > TRAIN_PIECE ||
+	    from.n != 1)
 		return false;
 	if (from.client != src->client || (src->n && from.kind != src->kind))
 		return false;
