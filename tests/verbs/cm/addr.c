@@ -83,16 +83,18 @@ static void test_conflicts(void)
 			 "the host's and a loopback one");
 		unbind();
 		ok(!both(host, host, RDMA_PS_TCP, 1, 0), "REUSEADDR: the host's");
-		is_errno(cm_listen(b, B, 1), EADDRINUSE, "but it may not listen");
+		is_errno(cm_listen(b, B, 1), EADDRINUSE,
+			 "the second of two that share a port may not listen");
 		unbind();
 	}
 	ok(!both("127.0.0.1", "127.0.0.1", RDMA_PS_UDP, 0, 0), "another port space");
 	unbind();
 	ok(!both("::", "0.0.0.0", RDMA_PS_TCP, 0, 1), "AFONLY: both wildcards");
-	ok(!cm_listen(a, 0, 1) && !cm_listen(b, B, 1), "both may listen");
+	ok(!cm_listen(a, 0, 1) && !cm_listen(b, B, 1), "both identifiers may listen");
 	unbind();
 	ok(!both("127.0.0.1", "127.0.0.1", RDMA_PS_TCP, 1, 0), "REUSEADDR: the same");
-	is_errno(cm_listen(b, B, 1), EADDRNOTAVAIL, "but it may not listen");
+	is_errno(cm_listen(b, B, 1), EADDRNOTAVAIL,
+		 "the second with the same address may not listen");
 	unbind();
 }
 
@@ -252,7 +254,7 @@ static void test_elsewhere(void)
 	const char *to4 = vb_addr(b, false), *to6 = vb_addr(b, true);
 
 	ok(!both("0.0.0.0", "0.0.0.0", RDMA_PS_TCP, 0, 0), "the port of another node");
-	ok(!cm_listen(a, 0, 1) && !cm_listen(b, B, 1), "both may listen");
+	ok(!cm_listen(a, 0, 1) && !cm_listen(b, B, 1), "both identifiers may listen");
 	unbind();
 	ok(!both(from4, to4, RDMA_PS_TCP, 0, 0), "at their addresses");
 	unbind();

@@ -102,7 +102,7 @@ static void test_hints_only(void)
 		   res->ai_src_addr != hints.ai_src_addr,
 	   "are copied, addresses and all");
 	rdma_freeaddrinfo(res);
-	if (!ok(!rdma_getaddrinfo("127.0.0.1", "7471", &hints, &res), "and a node"))
+	if (!ok(!rdma_getaddrinfo("127.0.0.1", "7471", &hints, &res), "a service and a node"))
 		return;
 	ok(res->ai_src_len == sizeof(src) && !memcmp(res->ai_src_addr, &src, sizeof(src)) &&
 		   ((struct sockaddr_in *)res->ai_dst_addr)->sin_port == htons(7471),

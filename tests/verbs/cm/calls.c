@@ -263,7 +263,7 @@ static void endpoints(void)
 	rdma_listen(id, 1);
 	fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
 	ok(TELL_ANY(rdma_get_request, rdma_get_request(id, &req)) == -1 && errno == EAGAIN,
-	   "then there is none");
+	   "without a request: EAGAIN");
 	rdma_destroy_ep(id);
 }
 

@@ -48,11 +48,12 @@ static void test_nonblock(void)
 	ok(rdma_get_cm_event(ch, &ev) == -1 && errno == EAGAIN, "no event: EAGAIN");
 	ok(epoll_wait(ep, &out, 1, 0) == 0, "epoll has nothing");
 	ok(!cm_create(s, A, CH_A, RDMA_PS_TCP) && !cm_resolve(s, A, NULL, ip, 1), "an event");
-	ok(epoll_wait(ep, &out, 1, VB_WAIT) == 1 && readable(ch->fd, 0), "both tell of it");
-	ok(epoll_wait(ep, &out, 1, 0) == 1, "and again as long as it is there");
+	ok(epoll_wait(ep, &out, 1, VB_WAIT) == 1 && readable(ch->fd, 0),
+	   "poll() and epoll report an event");
+	ok(epoll_wait(ep, &out, 1, 0) == 1, "they report it until it is read");
 	ok(!rdma_get_cm_event(ch, &ev) && ev->event == RDMA_CM_EVENT_ADDR_RESOLVED &&
 		   ev->id == cm_ids[A] && ev->id->context == &cm_ids[A],
-	   "which is got");
+	   "rdma_get_cm_event returns it");
 	ok(epoll_wait(ep, &out, 1, 0) == 0 && !readable(ch->fd, 0), "no more");
 	ok(!rdma_ack_cm_event(ev), "rdma_ack_cm_event");
 	errno = 0;
@@ -62,7 +63,7 @@ static void test_nonblock(void)
 	ok(!cm_destroy(s, A), "rdma_destroy_id");
 	errno = 0;
 	ok(rdma_get_cm_event(ch, &ev) == -1 && errno == EAGAIN && !readable(ch->fd, 0),
-	   "it is gone, and nothing tells of it");
+	   "the unread event goes with its identifier");
 	fcntl(ch->fd, F_SETFL, fcntl(ch->fd, F_GETFL) & ~O_NONBLOCK);
 	close(ep);
 }
@@ -91,7 +92,8 @@ static void test_blocking(void)
 	ok(w.ret == 1, "rdma_get_cm_event blocks");
 	ok(!cm_resolve(s, A, NULL, ip, 1), "rdma_resolve_addr meanwhile");
 	pthread_join(w.thread, NULL);
-	ok(!w.ret && w.ev->event == RDMA_CM_EVENT_ADDR_RESOLVED, "it returns with the event");
+	ok(!w.ret && w.ev->event == RDMA_CM_EVENT_ADDR_RESOLVED,
+	   "a blocked rdma_get_cm_event returns with the event");
 	ok(!rdma_ack_cm_event(w.ev) && !cm_destroy(s, A), "rdma_destroy_id");
 }
 
@@ -108,9 +110,9 @@ static void test_migrate(unsigned int port)
 	ok(readable(cm_chans[CH_A2]->fd, VB_WAIT), "the next event comes on the new channel");
 	cm_quiet(s, CH_A, "not on the old one");
 	ok(!cm_migrate(s, A, CH_A), "rdma_migrate_id back, with the event pending");
-	ok(!readable(cm_chans[CH_A2]->fd, 0), "it goes along");
+	ok(!readable(cm_chans[CH_A2]->fd, 0), "the pending event moves to the new channel");
 	cm_expect(s, CH_A, A, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, "ESTABLISHED");
-	cm_expect(s, CH_B, B, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, "and at the server");
+	cm_expect(s, CH_B, B, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, "the server has its event");
 	ok(!cm_migrate(s, B, CH_A2) && !cm_disconnect(s, A), "the server moves; rdma_disconnect");
 	cm_expect(s, CH_A2, B, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, "DISCONNECTED there");
 	ok(cm_traffic(s, A, s, B) == false, "no message any more");
@@ -168,7 +170,7 @@ static void test_devices(void)
 	again = rdma_get_devices(&m);
 	ok(again && m == n && again[0] == list[0], "the same contexts again");
 	cm_resolved(s, A, CH_A, RDMA_PS_TCP, ip, 1);
-	ok(cm_ids[A]->verbs == list[0], "which identifiers use");
+	ok(cm_ids[A]->verbs == list[0], "identifiers use the contexts of rdma_get_devices");
 	ok(!cm_destroy(s, A), "rdma_destroy_id");
 	rdma_free_devices(list);
 	rdma_free_devices(again);
@@ -199,7 +201,7 @@ static void test_many(void)
 	ok(n == 500 && good == n, "%d identifiers, %d events in order", n, good);
 	while (n-- > 0)
 		good -= !rdma_destroy_id(ids[n]);
-	ok(!good, "all are destroyed");
+	ok(!good, "all identifiers are destroyed");
 }
 
 /*
@@ -225,7 +227,7 @@ static void test_descriptors(void)
 	close(after);
 	ok(after == next, "none is lost");
 	ok(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP) && !rdma_destroy_id(id),
-	   "then there are some again");
+	   "rdma_get_devices returns devices again");
 }
 
 int main(void)

@@ -79,7 +79,7 @@ static void check_names(unsigned int port)
 	ok(na.src_port && na.src_port == nb.dst_port, "the client's port: %u, %u", na.src_port,
 	   nb.dst_port);
 	ok(na.verbs && nb.verbs && na.port_num == 1 && nb.port_num == 1,
-	   "both have a device, a port, a PD and CQs");
+	   "both identifiers have a device, a port, a PD and CQs");
 	ok(na.paths, "the client has a path record");
 }
 
@@ -193,7 +193,8 @@ static void test_attrs(unsigned int port)
 	   "ibv_query_qp");
 	ok(at.dest_qp_num == qpn_of(b, B) && bt.dest_qp_num == qpn_of(a, A),
 	   "each is the other's peer");
-	ok(at.sq_psn == bt.rq_psn && at.rq_psn == bt.sq_psn, "and knows its PSN");
+	ok(at.sq_psn == bt.rq_psn && at.rq_psn == bt.sq_psn,
+	   "each QP expects the other's first PSN");
 	ok(at.max_rd_atomic == 2 && bt.max_dest_rd_atomic == 2 && at.max_dest_rd_atomic == 4 &&
 		   bt.max_rd_atomic == 4,
 	   "READs: %u to %u, %u to %u", at.max_rd_atomic, bt.max_dest_rd_atomic, bt.max_rd_atomic,
@@ -222,10 +223,10 @@ static void test_lengths(unsigned int port)
 	p = cm_parm(56, 3);
 	ok(!cm_connect(a, A, &p), "56 bytes");
 	cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &ev, "CONNECT_REQUEST");
-	ok(cm_data(&ev, 56, 3, 56), "all of them arrive");
+	ok(cm_data(&ev, 56, 3, 56), "56 bytes of private data arrive with the request");
 	ok(!cm_qp(b, B) && !cm_accept(b, B, &q), "196 bytes to rdma_accept");
 	cm_expect(a, CH_A, A, RDMA_CM_EVENT_ESTABLISHED, 0, &ev, "ESTABLISHED");
-	ok(cm_data(&ev, 196, 2, 196), "all of them arrive");
+	ok(cm_data(&ev, 196, 2, 196), "196 bytes of private data arrive with the reply");
 	cm_expect(b, CH_B, B, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, "ESTABLISHED at the server");
 	end(b, CH_B, B, a, CH_A, A);
 	destroy_all();
@@ -311,13 +312,13 @@ static void test_ack(void *(*fn)(void *), const char *what)
 
 	ok(!cm_create(a, A, CH_A, RDMA_PS_TCP) && !cm_resolve(a, A, NULL, ip, 1),
 	   "an identifier that resolves an address");
-	ok(cm_event_keep(a, CH_A, VB_WAIT, CM_NONE, &ev), "its event is kept");
+	ok(cm_event_keep(a, CH_A, VB_WAIT, CM_NONE, &ev), "an event without an acknowledgement");
 	pthread_create(&w.thread, NULL, fn, &w);
 	usleep(100000);
 	ok(!w.done, "%s waits for the acknowledgement", what);
-	ok(!cm_ack(a), "which is given");
+	ok(!cm_ack(a), "the event is acknowledged");
 	pthread_join(w.thread, NULL);
-	ok(!w.ret, "and it succeeds");
+	ok(!w.ret, "rdma_destroy_id returns once it is");
 	if (fn == migrator)
 		ok(!cm_destroy(a, A), "rdma_destroy_id");
 }

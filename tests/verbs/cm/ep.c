@@ -102,7 +102,7 @@ static void *serve(void *arg)
 	ok(id->event && id->event->event == RDMA_CM_EVENT_CONNECT_REQUEST &&
 		   id->event->listen_id == listen_id,
 	   "the request is the new identifier's event");
-	if (!ok(server_qp(id), "it has a QP")) {
+	if (!ok(server_qp(id), "the accepted endpoint has a QP")) {
 		rdma_reject(id, NULL, 0);
 		return arg;
 	}
@@ -146,7 +146,7 @@ static void one_sided(struct rdma_cm_id *id, struct ibv_mr *mr, const struct win
 		   completes(rdma_get_send_comp(id, &wc), &wc, IBV_WC_RDMA_READ) && wc.wr_id == 7,
 	   "rdma_post_readv");
 	memmove(client_buf + 100, client_buf + 200, LEN - 100);
-	ok(filled(client_buf, LEN, 3), "what was read is there");
+	ok(filled(client_buf, LEN, 3), "the READ has the server's data");
 	ok(!rdma_post_write(id, (void *)8, client_buf, 8, mr, 0, win->addr, win->rkey) &&
 		   rdma_get_send_comp(id, &wc) == 1 && wc.status == IBV_WC_REM_ACCESS_ERR,
 	   "rdma_post_write to memory that may only be read: REM_ACCESS_ERR");

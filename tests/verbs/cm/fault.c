@@ -86,14 +86,14 @@ static void test_calls(__be16 port)
 	ok(resolve(id, port) && event(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, id, NULL) && quiet(),
 	   "ADDR_ERROR, -ETIMEDOUT");
 	ok(resolve(id, port) && event(RDMA_CM_EVENT_ADDR_RESOLVED, 0, id, NULL),
-	   "then ADDR_RESOLVED");
+	   "the next call: ADDR_RESOLVED");
 	ok(fault_hits() == 1, "one hit");
 	fault_add("event ROUTE_ERROR nth=1");
 	ok(!rdma_resolve_route(id, 2000) &&
 		   event(RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT, id, NULL) && quiet(),
 	   "ROUTE_ERROR, -ETIMEDOUT");
 	ok(!rdma_resolve_route(id, 2000) && event(RDMA_CM_EVENT_ROUTE_RESOLVED, 0, id, NULL),
-	   "then ROUTE_RESOLVED");
+	   "the next call: ROUTE_RESOLVED");
 	rdma_destroy_id(id);
 	fault_clear();
 }
@@ -112,9 +112,9 @@ static void test_multicast(void)
 	ok(!rdma_join_multicast(id, to, NULL) &&
 		   event(RDMA_CM_EVENT_MULTICAST_ERROR, -ETIMEDOUT, id, NULL) && quiet(),
 	   "MULTICAST_ERROR, -ETIMEDOUT");
-	ok(!rdma_leave_multicast(id, to), "it can be left");
+	ok(!rdma_leave_multicast(id, to), "a group whose join failed can be left");
 	ok(!rdma_join_multicast(id, to, NULL) && event(RDMA_CM_EVENT_MULTICAST_JOIN, 0, id, NULL),
-	   "then it is joined");
+	   "the next join succeeds");
 	rdma_destroy_id(id);
 	fault_clear();
 }
@@ -133,12 +133,12 @@ static void test_raised(__be16 port)
 	ok(event(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, id, NULL), "UNREACHABLE, -ETIMEDOUT");
 	ok(fault_hits() == 1, "one hit");
 	rdma_destroy_id(req);
-	ok(quiet(), "who has given up is not told that it was rejected");
+	ok(quiet(), "a client that had UNREACHABLE has no REJECTED");
 	fault_add("event RDMA_CM_EVENT_ADDR_CHANGE");
 	ok(event(RDMA_CM_EVENT_ADDR_CHANGE, 0, id, NULL) && quiet(), "ADDR_CHANGE");
 	fault_add("event RDMA_CM_EVENT_DEVICE_REMOVAL");
 	ok(event(RDMA_CM_EVENT_DEVICE_REMOVAL, 0, id, NULL) && quiet(), "DEVICE_REMOVAL");
-	ok(!rdma_destroy_id(id), "and it can be destroyed");
+	ok(!rdma_destroy_id(id), "its identifier can be destroyed");
 	fault_clear();
 }
 
@@ -176,12 +176,12 @@ static void test_timewait(__be16 port)
 	fault_advance_us(1);
 	for (i = 0; i < 2; i++)
 		ok(event(RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, NULL, NULL), "TIMEWAIT_EXIT of one");
-	ok(quiet(), "and no more");
+	ok(quiet(), "no further event");
 	ok(fault_hits() == 1, "one hit");
 	fault_clear();
 	fault_advance_us(60000000);
-	ok(quiet(), "it is told once");
-	ok(!rdma_destroy_id(id) && !rdma_destroy_id(server), "they can be destroyed");
+	ok(quiet(), "TIMEWAIT_EXIT comes once");
+	ok(!rdma_destroy_id(id) && !rdma_destroy_id(server), "both identifiers can be destroyed");
 }
 
 int main(int argc, char **argv)

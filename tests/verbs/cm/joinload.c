@@ -267,7 +267,7 @@ static bool exchange_data(struct conn *c, uint64_t *rng)
 	if (one_wc(c->id->send_cq, &wc) || one_wc(c->id->recv_cq, &wc))
 		return false;
 	if (wc.byte_len != len || !filled(c->in, len, seed))
-		bad("what came back", (int)wc.byte_len);
+		bad("the echoed message", (int)wc.byte_len);
 	post_recv(c);
 	return true;
 }

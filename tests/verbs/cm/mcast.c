@@ -264,7 +264,7 @@ static void test(bool v6, const char *const group[GROUPS])
 	ok(!join(b, RECV, group[0], -1, 1), "rdma_join_multicast");
 	joined(b, CH_B, RECV, 1, &ud);
 	ok(!memcmp(&ud.ah_attr.grh.dgid, &to[0].ah_attr.grh.dgid, 16), "the same GID");
-	cast(&to[0], true, false, "its group");
+	cast(&to[0], true, false, "the member's group");
 	cast(&to[1], false, false, "another");
 	ok(!join(b, RECV, group[1], RDMA_MC_JOIN_FLAG_FULLMEMBER, 0) &&
 		   !join(b, RECV + 1, group[0], -1, 2),
@@ -273,18 +273,18 @@ static void test(bool v6, const char *const group[GROUPS])
 	joined(b, CH_B, RECV + 1, 2, &ud);
 	ok(!join(b, RECV + 1, group[2], RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, 0), "to send only");
 	joined(b, CH_B, RECV + 1, 0, &ud);
-	cast(&to[0], true, true, "both");
+	cast(&to[0], true, true, "a group with two members");
 	cast(&to[1], true, false, "the first's other group");
 	cast(&to[2], false, false, "a group that has senders only");
 	ok(!leave(b, RECV, group[0]), "rdma_leave_multicast");
-	cast(&to[0], false, true, "who is left");
+	cast(&to[0], false, true, "the member that has not left");
 	cast(&to[1], true, false, "the other group of who has left");
 	is_errno(leave(b, RECV, group[0]), EADDRNOTAVAIL, "leaving again");
 	ok(!join(b, RECV, group[0], -1, 0), "joining again");
 	joined(b, CH_B, RECV, 0, &ud);
-	cast(&to[0], true, true, "both again");
+	cast(&to[0], true, true, "a group that was joined again");
 	gone(b, RECV + 1);
-	ok(!leave(b, RECV, group[0]) && !leave(b, RECV, group[1]), "all leave");
+	ok(!leave(b, RECV, group[0]) && !leave(b, RECV, group[1]), "all members leave");
 	cm_quiet(b, CH_B, "no more events");
 	gone(b, RECV);
 	for (int n = 0; n < GROUPS; n++)

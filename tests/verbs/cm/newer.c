@@ -55,9 +55,10 @@ static void test_async(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 	ok(!resolve(id, "localhost", "7471", &hints) && next_event(ch, &status) == EVENT_ERROR &&
 		   status == EAI_NONAME,
 	   "a lookup that fails, too");
-	ok(fails(query(id, &res), EINVAL), "and there is no result any more");
+	ok(fails(query(id, &res), EINVAL), "a failed lookup leaves no result");
 	hints.ai_flags = FLAG_DNS | FLAG_SA;
-	ok(fails(resolve(id, "127.0.0.1", NULL, &hints), EINVAL), "both ways at once: EINVAL");
+	ok(fails(resolve(id, "127.0.0.1", NULL, &hints), EINVAL),
+	   "DNS and service records at once: EINVAL");
 	hints.ai_flags = FLAG_SA;
 	ok(fails(resolve(id, NULL, "7471", &hints), EOPNOTSUPP), "service records: EOPNOTSUPP");
 	ok(fails(resolve(id, NULL, NULL, NULL), EINVAL), "nothing at all: EINVAL");

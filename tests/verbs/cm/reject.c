@@ -37,12 +37,12 @@ static void test_nobody(void)
 	struct cm_ev ev;
 
 	connect_to(A, RDMA_PS_TCP, port);
-	cm_expect(a, CH_A, A, RDMA_CM_EVENT_REJECTED, 8, &ev, "nobody listens: REJECTED, 8");
+	cm_expect(a, CH_A, A, RDMA_CM_EVENT_REJECTED, 8, &ev, "no listener: REJECTED, 8");
 	ok(ev.len == 148, "with the 148 bytes of data that a REJ has");
 	ok(cm_qp_state(a, A) == IBV_QPS_ERR, "the QP is in ERR");
 	gone(a, A);
 	cm_quiet(b, CH_B, "the listener of another port space hears nothing");
-	ok(!cm_destroy(b, LISTENER), "it goes");
+	ok(!cm_destroy(b, LISTENER), "the listener is destroyed");
 	connect_to(A, RDMA_PS_UDP, port);
 	cm_expect(a, CH_A, A, RDMA_CM_EVENT_UNREACHABLE, 1, NULL,
 		  "no datagram service: UNREACHABLE, 1");
@@ -221,11 +221,12 @@ static void test_backlog(void)
 			cm_quiet(b, CH_B, "no more of them wait");
 	}
 	for (int i = 0; i < n; i++) {
-		ok(!cm_qp(b, B + i) && !cm_accept(b, B + i, &p), "it is accepted");
+		ok(!cm_qp(b, B + i) && !cm_accept(b, B + i, &p), "the request is accepted");
 		ok(cm_event(a, CH_A, VB_WAIT, CM_NONE, &ev) &&
 			   ev.event == RDMA_CM_EVENT_ESTABLISHED,
 		   "ESTABLISHED");
-		cm_expect(b, CH_B, B + i, RDMA_CM_EVENT_ESTABLISHED, 0, &ev, "and at the server");
+		cm_expect(b, CH_B, B + i, RDMA_CM_EVENT_ESTABLISHED, 0, &ev,
+			  "the server has its event");
 	}
 	for (int i = 0; i < n; i++) {
 		gone(a, i);
@@ -255,7 +256,7 @@ static void test_taken(void)
 	ok(!cm_destroy(b, LISTENER), "the listener goes");
 	cm_expect(a, CH_A, A, RDMA_CM_EVENT_REJECTED, 28, NULL, "REJECTED, 28");
 	gone(a, A);
-	cm_quiet(b, CH_B, "its event is gone");
+	cm_quiet(b, CH_B, "its unread event goes with the listener");
 }
 
 int main(int argc, char **argv)

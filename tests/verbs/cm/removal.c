@@ -27,8 +27,8 @@ static void test_calls(struct rdma_event_channel *ch)
 	struct rdma_cm_event *ev;
 	struct rdma_cm_id *id;
 
-	ok(fails(rdma_get_cm_event(ch, &ev), EIO), "then rdma_get_cm_event: EIO");
-	ok(fails(rdma_get_cm_event(ch, &ev), EIO), "and again");
+	ok(fails(rdma_get_cm_event(ch, &ev), EIO), "after the last event, rdma_get_cm_event: EIO");
+	ok(fails(rdma_get_cm_event(ch, &ev), EIO), "rdma_get_cm_event again: EIO");
 	ok(fails(rdma_resolve_route(cm_ids[A], 2000), EIO), "rdma_resolve_route: EIO");
 	ok(fails(rdma_listen(cm_ids[UNBOUND], 1), EIO), "rdma_listen: EIO");
 	ok(fails(rdma_connect(cm_ids[A], &param), EIO), "rdma_connect: EIO");
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	rdma_destroy_qp(cm_ids[A]);
 	ok(!cm_destroy(s, A) && !cm_destroy(s, UNBOUND) && !cm_destroy(s, LISTENER),
 	   "all identifiers can be destroyed");
-	ok(!cm_chan_close(s, CH), "and the channel");
+	ok(!cm_chan_close(s, CH), "the channel can be destroyed");
 	vb_close(s);
 	return tap_failed != 0;
 }

@@ -117,7 +117,7 @@ static void serve_rc(struct rdma_cm_id *listener)
 	   "a request: an identifier with a QP, a channel of its own and its event");
 	ok(ev && ev->event == RDMA_CM_EVENT_CONNECT_REQUEST && ev->listen_id == listener &&
 		   ev->id == id && !memcmp(ev->param.conn.private_data, "ping", 5),
-	   "which is CONNECT_REQUEST with private data");
+	   "the request's event is CONNECT_REQUEST with private data");
 	mr = region(id, buf);
 	ok(!rdma_post_recv(id, buf, buf + OFF, MSG, mr), "rdma_post_recv");
 	ok(!rdma_accept(id, &param), "rdma_accept");
@@ -130,7 +130,8 @@ static void serve_rc(struct rdma_cm_id *listener)
 	ok(!rdma_post_send(id, place, buf, sizeof(*place), NULL, IBV_SEND_INLINE),
 	   "rdma_post_send, inline");
 	ok(sent(id, place, IBV_WC_SEND), "rdma_get_send_comp");
-	ok(received(id, id, 2) && filled(buf + RMA + MSG, MSG, 3), "what the client wrote");
+	ok(received(id, id, 2) && filled(buf + RMA + MSG, MSG, 3),
+	   "the client's WRITE has arrived");
 	/* Blocks until the other side, too, has disconnected. */
 	ok(!rdma_disconnect(id), "rdma_disconnect");
 	ok(id->event && id->event->event == RDMA_CM_EVENT_DISCONNECTED, "DISCONNECTED");
@@ -307,7 +308,7 @@ static void test_ids(void)
 	   "rdma_resolve_addr has resolved");
 	ok(!rdma_resolve_route(id, 2000) && id->event->event == RDMA_CM_EVENT_ROUTE_RESOLVED,
 	   "rdma_resolve_route");
-	ok(!rdma_migrate_id(id, ch) && id->channel == ch, "and back to a channel");
+	ok(!rdma_migrate_id(id, ch) && id->channel == ch, "migrated back to a channel");
 	ok(!rdma_destroy_id(id), "rdma_destroy_id");
 	rdma_destroy_event_channel(ch);
 

@@ -112,7 +112,8 @@ static void unmake(struct vb_side *s, int i)
 {
 	struct step t = { .i = i };
 
-	ok(!vb_call(s, do_unmake, &t, sizeof(t)) && !cm_destroy(s, i), "all is destroyed");
+	ok(!vb_call(s, do_unmake, &t, sizeof(t)) && !cm_destroy(s, i),
+	   "QP, CQs and identifier are destroyed");
 }
 
 static int do_post(struct vb_side *s, void *arg)

@@ -50,17 +50,18 @@ static void test_fatal(enum ibv_qp_type type, enum ibv_event_type event, const c
 	ok(vb_event(b, VB_WAIT) == (int)event && vb_state(b, 1) == IBV_QPS_ERR, "%s: %s, and ERR",
 	   vb_type_str(type), name);
 	if (p.rcq != VB_SRQ_CQ) {
-		ok(vb_status(b, p.rq, p.rcq, 1, IBV_WC_WR_FLUSH_ERR), "its receive is flushed");
+		ok(vb_status(b, p.rq, p.rcq, 1, IBV_WC_WR_FLUSH_ERR),
+		   "the receive of the failed QP is flushed");
 		ok(!vb_recv1(b, p.recv, 2, b->buf, 4096) &&
 			   vb_status(b, p.rq, p.rcq, 2, IBV_WC_WR_FLUSH_ERR),
-		   "and one that comes later");
+		   "a receive that is posted later is flushed, too");
 	}
 	ok(none(b) && (a == b || none(a)) && vb_state(a, 0) == IBV_QPS_RTS,
 	   "nothing else, and the peer is in RTS");
 	if (type == IBV_QPT_UC || type == IBV_QPT_UD) {
 		wr = vb_pair_send(&p, 3, 100);
 		ok(!vb_send(a, 0, false, &wr) && vb_status(a, 0, VB_SCQ, 3, IBV_WC_SUCCESS),
-		   "what it sends gets lost");
+		   "packets to the failed QP are lost");
 	}
 	ok(fault_hits() == 1, "one hit");
 	end();
@@ -72,7 +73,7 @@ static void test_told(enum ibv_event_type event, const char *name)
 	begin(IBV_QPT_RC);
 	fault_add("event %s qp=%u", name, b->addr[1].qpn);
 	ok(vb_event(b, VB_WAIT) == (int)event && none(b), "%s", name);
-	ok(vb_pair_alive(&p) && vb_state(b, 1) == IBV_QPS_RTS, "and all goes on");
+	ok(vb_pair_alive(&p) && vb_state(b, 1) == IBV_QPS_RTS, "traffic continues");
 	end();
 }
 
@@ -144,7 +145,7 @@ static void test_srq(void)
 	ok(vb_event(b, VB_WAIT) == IBV_EVENT_SRQ_LIMIT_REACHED && none(b), "SRQ_LIMIT_REACHED");
 	fault_add("event IBV_EVENT_SRQ_ERR srq=%u", srq);
 	ok(vb_event(b, VB_WAIT) == IBV_EVENT_SRQ_ERR && none(b), "SRQ_ERR");
-	ok(!vb_srq_destroy(b, 0), "it can be destroyed");
+	ok(!vb_srq_destroy(b, 0), "the failed SRQ can be destroyed");
 	fault_clear();
 }
 
@@ -165,8 +166,8 @@ static void test_wq(struct vb_side *s)
 	fault_add("event WQ_FATAL pid=%d", (int)getpid());
 	ok(vb_event(s, VB_WAIT) == IBV_EVENT_WQ_FATAL && none(s), "WQ_FATAL");
 	ok(ibv_poll_cq(cq, 1, &wc) == 1 && wc.wr_id == 1 && wc.status == IBV_WC_WR_FLUSH_ERR,
-	   "its receive is flushed");
-	ok(!ibv_destroy_wq(wq) && !ibv_destroy_cq(cq), "it can be destroyed");
+	   "the receive of the failed WQ is flushed");
+	ok(!ibv_destroy_wq(wq) && !ibv_destroy_cq(cq), "the failed WQ can be destroyed");
 	fault_clear();
 }
 

@@ -36,13 +36,14 @@ static void test_alloc(void)
 	ok(!alloc(64, 0, 1) && errno == EINVAL, "an unknown comp_mask: EINVAL");
 	ok(!alloc(64, 40, 0) && errno == EINVAL, "an alignment of 2^40: EINVAL");
 	dm = alloc(max, 6, 0);
-	ok(dm && dm->context == a->ctx && dm->comp_mask == IBV_DM_MASK_HANDLE, "all there is");
-	ok(!alloc(4, 0, 0) && errno == ENOMEM, "then no more: ENOMEM");
+	ok(dm && dm->context == a->ctx && dm->comp_mask == IBV_DM_MASK_HANDLE,
+	   "all device memory is allocated");
+	ok(!alloc(4, 0, 0) && errno == ENOMEM, "a further allocation: ENOMEM");
 	ok(dm && !ibv_free_dm(dm), "ibv_free_dm");
 	dm = alloc(max - 100, 0, 0);
 	rest = alloc(100, 0, 0);
-	ok(dm && rest && !alloc(1, 0, 0), "it is counted in bytes");
-	ok(!ibv_free_dm(dm) && !ibv_free_dm(rest), "and given back");
+	ok(dm && rest && !alloc(1, 0, 0), "device memory is counted in bytes");
+	ok(!ibv_free_dm(dm) && !ibv_free_dm(rest), "freed device memory is available again");
 }
 
 static void test_copy(void)
@@ -228,7 +229,7 @@ static void test_fork(void)
 		if (!all)
 			usleep(10000);
 	}
-	ok(all && !ibv_free_dm(all), "what children left is free again");
+	ok(all && !ibv_free_dm(all), "device memory of exited children is free again");
 }
 
 int main(int argc, char **argv)

@@ -118,7 +118,7 @@ static void test_null(void)
 	   "takes a small SEND");
 	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 8);
 	wr.rkey = blkey;
-	ok(vb_pair_run(&p, &wr) == IBV_WC_REM_ACCESS_ERR, "its key is no rkey");
+	ok(vb_pair_run(&p, &wr) == IBV_WC_REM_ACCESS_ERR, "its lkey is no rkey");
 	fresh();
 	mw = ibv_alloc_mw(a->pd, IBV_MW_TYPE_1);
 	bind.bind_info.mr = null_mr[0];
@@ -299,7 +299,7 @@ static void test_mappings(void)
 	priv = mmap(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	ro = mmap(NULL, 8 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
 	traffic("a file, MAP_SHARED", shared, 8 * PAGE, ALL);
-	ok(ro[5] == shared[5], "what was written is in the file");
+	ok(ro[5] == shared[5], "the written data are in the file");
 	traffic("a file, MAP_PRIVATE", priv, 8 * PAGE, ALL);
 	traffic("a read-only mapping", ro, 8 * PAGE, RR);
 	ok(!ibv_reg_mr(a->pd, ro, PAGE, LW) && errno == EFAULT,
@@ -351,7 +351,7 @@ static void test_gone(bool qp_first)
 	ok(!ibv_dereg_mr(mr), "its memory goes before the %s", qp_first ? "queue pair" : "region");
 	if (!qp_first)
 		ok(vb_done(a, 0, VB_RCQ, 1, IBV_WC_RECV, &wc) && wc.byte_len == 64,
-		   "it is still reported");
+		   "the error is still reported");
 }
 
 static void test_caps(void)

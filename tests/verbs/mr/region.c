@@ -71,12 +71,12 @@ static void test_wanted(void)
 	ok(other && other->rkey >> 8 != 0x123, "once");
 	next_key(0x12346);
 	ok(!ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) && errno == EBUSY,
-	   "its index is in use: EBUSY");
+	   "a key whose index is in use: EBUSY");
 	next_key(0x12346);
 	ok(!ibv_alloc_mw(pd, IBV_MW_TYPE_1) && errno == EBUSY, "for a window, too");
 	next_key(0xffffffff);
 	ok(!ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) && errno == EINVAL,
-	   "there is no such index: EINVAL");
+	   "a key whose index is out of range: EINVAL");
 	next_key(0x45);
 	ok(!ibv_reg_mr(pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE) && errno == EINVAL,
 	   "index 0: EINVAL");
@@ -170,7 +170,7 @@ static void test_busy(void)
 	if (!ok(mr != NULL, "a region in a PD of its own"))
 		return;
 	ok(ibv_dealloc_pd(pd) == EBUSY, "dealloc_pd while a region is in it: EBUSY");
-	ok(!ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd), "and then without");
+	ok(!ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd), "a PD without regions can be deallocated");
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 	ok(ibv_destroy_cq(a->side->scq) == EBUSY, "destroy_cq while a QP uses it: EBUSY");
 }

@@ -84,7 +84,8 @@ static void test_rereg_small(void)
 	       vb_poll(b, 1, VB_RCQ, VB_WAIT, &wc) && filled(b->buf, 16, 3);
 	ok(good, "a small SEND from where the region is now");
 	wr.sge[0].addr = (uintptr_t)old;
-	ok(vb_pair_run(&p, &wr) == IBV_WC_LOC_PROT_ERR, "and from where it was: LOC_PROT_ERR");
+	ok(vb_pair_run(&p, &wr) == IBV_WC_LOC_PROT_ERR,
+	   "a request at the old address: LOC_PROT_ERR");
 	fresh();
 	ibv_dereg_mr(mr);
 }

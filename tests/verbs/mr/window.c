@@ -50,7 +50,7 @@ static void test_type1(void)
 	       filled(b->buf + AREA + 2050, 50, 5);
 	ok(good, "zero-based: addresses are offsets");
 	ok(mw_request_at(IBV_WR_RDMA_WRITE, v.key, 51, 50) == IBV_WC_REM_ACCESS_ERR,
-	   "and end there");
+	   "requests that end at the window's end");
 	mw_fresh();
 	v.type1 = false;
 	v.key = ibv_inc_rkey(v.key);
@@ -100,7 +100,7 @@ static void test_bad_binds(void)
 		ok(mw_bind(&v) == IBV_WC_MW_BIND_ERR && vb_state(b, 1) == IBV_QPS_ERR,
 		   "type 2: %s: MW_BIND_ERR", bad_binds[i].name);
 		mw_fresh();
-		ok(!vb_mw_dealloc(b, 0) && !mw_dereg(1), "and nothing is bound");
+		ok(!vb_mw_dealloc(b, 0) && !mw_dereg(1), "a failed bind leaves nothing bound");
 	}
 }
 
@@ -148,7 +148,7 @@ static void test_type2(void)
 	ok(mw_bind(&v) == IBV_WC_MW_BIND_ERR, "bound again without an invalidation: MW_BIND_ERR");
 	mw_fresh();
 	ok(mw_refused(key, IBV_WR_RDMA_WRITE, 0, 8), "a window goes with the QP that bound it");
-	ok(!mw_bind(&v) && mw_writes(v.key, 0), "and can be bound by the next");
+	ok(!mw_bind(&v) && mw_writes(v.key, 0), "the next bind succeeds");
 	ok(!vb_mw_dealloc(b, 0) && mw_refused(v.key, IBV_WR_RDMA_WRITE, 0, 8), "dealloc unbinds");
 	ok(mw_window(0, IBV_MW_TYPE_2, 0, RW, &key) && mw_window(1, IBV_MW_TYPE_2, 0, RW, &other) &&
 		   mw_writes(key, 0) && mw_writes(other, 300) && key >> 8 != other >> 8,
@@ -168,9 +168,9 @@ static void test_region(void)
 	for (flags = 1; flags < 8; flags++)
 		good = good && mw_rereg(1, flags) == EBUSY;
 	ok(good, "rereg_mr under a window, each kind: EBUSY");
-	ok(mw_writes(key, 0), "and the window is as it was");
+	ok(mw_writes(key, 0), "the window keeps its binding");
 	ok(!vb_mw_dealloc(b, 0) && !mw_rereg(1, IBV_REREG_MR_CHANGE_ACCESS) && !mw_dereg(1),
-	   "both, when the window has gone");
+	   "region and PD can go after the window");
 }
 
 int main(int argc, char **argv)

@@ -32,11 +32,11 @@ static void test_local_inv(void)
 	ok(mw_window(0, IBV_MW_TYPE_1, 0, RW, &key) && local_inv(key, 1) == IBV_WC_MW_BIND_ERR,
 	   "of a type 1 window: MW_BIND_ERR");
 	mw_fresh();
-	ok(mw_writes(key, 0), "which stays bound");
+	ok(mw_writes(key, 0), "the type 1 window stays bound");
 	vb_mw_dealloc(b, 0);
 	ok(local_inv(b->info.rkey, 1) == IBV_WC_MW_BIND_ERR, "of a region: MW_BIND_ERR");
 	mw_fresh();
-	ok(vb_pair_alive(&p), "which stays");
+	ok(vb_pair_alive(&p), "the region stays registered");
 }
 
 /* SEND_WITH_INV of @key; the requester's status, and the receive's in *wc. */
@@ -105,11 +105,11 @@ static void test_2b(void)
 	ok(inv_refused(key), "SEND_WITH_INV of it: refused");
 	ok(local_inv(key, 1) == IBV_WC_MW_BIND_ERR, "LOCAL_INV of it: MW_BIND_ERR");
 	mw_fresh();
-	ok(!local_inv(key, 2), "its own QP invalidates it");
+	ok(!local_inv(key, 2), "the QP that bound the window invalidates it");
 	v.qp = 1;
 	v.key = ibv_inc_rkey(key);
-	ok(!mw_bind(&v) && mw_writes(v.key, 0), "and then another QP can bind it");
-	ok(!send_inv(v.key, &wc), "and invalidate");
+	ok(!mw_bind(&v) && mw_writes(v.key, 0), "then another QP can bind the window");
+	ok(!send_inv(v.key, &wc), "and invalidate it with a SEND");
 	vb_mw_dealloc(b, 0);
 	vb_destroy(a, 3);
 	vb_destroy(b, 2);

@@ -116,7 +116,7 @@ static void test_defaults(void)
 
 	ok(who(&u) == 2 && who(&m) == 2, "ALL_DEFAULT gets what nobody else does");
 	f = simple(&c, IBV_FLOW_ATTR_NORMAL, 7, uni);
-	ok(who(&u) == 4 && who(&m) == 2, "and nothing else");
+	ok(who(&u) == 4 && who(&m) == 2, "no other QP gets the frame");
 	mc = simple(&c, IBV_FLOW_ATTR_MC_DEFAULT, 0, NULL);
 	ok(who(&u) == 4 && who(&m) == 6, "MC_DEFAULT gets multicast");
 	ibv_destroy_flow(all);
@@ -378,14 +378,14 @@ static void test_counters(void)
 	f = flow(&b, &r);
 	ok(attach(k, IBV_COUNTER_BYTES, 1, f) == ENOTSUP, "an existing flow: ENOTSUP");
 	ok(attach(k, IBV_COUNTER_BYTES, 1, NULL) == EBUSY, "a counting one: EBUSY");
-	ok(ibv_destroy_counters(k) == EBUSY, "and not destroyed");
+	ok(ibv_destroy_counters(k) == EBUSY, "counters that a flow uses: EBUSY");
 	who(&u);
 	who(&u);
 	ok(!ibv_read_counters(k, v, 4, 0) && v[0] == 2 * 142 && !v[1] && v[2] == 2 && !v[3],
 	   "bytes and packets");
 	ok(ibv_read_counters(k, v, 2, 0) == EINVAL, "too little room: EINVAL");
 	ibv_destroy_flow(f);
-	ok(!ibv_destroy_counters(k), "then they go");
+	ok(!ibv_destroy_counters(k), "unused counters are destroyed");
 }
 
 static bool refused(const void *spec, size_t size, int err)

@@ -170,12 +170,12 @@ static void test_tags(struct raw_end *a)
 	ok(raw_poll(strip.rcq, &wc, true) && wc.byte_len == len - 4, "a VLAN tag is stripped");
 	in = raw_slot(&strip, wc.wr_id);
 	ok(be16(in + 12) == 0x0800 && filled(in + 42, 200, 6) && sums_right(in + 14, 17, 208),
-	   "what is around it has closed up");
+	   "the VLAN tag is cut out of the frame");
 	ok(raw_poll(fcs.rcq, &wc, true) && wc.byte_len == len + 4,
 	   "the check sequence follows the frame");
 	in = raw_slot(&fcs, wc.wr_id);
 	memcpy(&sum, in + len, 4);
-	ok(be16(in + 12) == 0x8100 && sum == htole32(crc32(in, len)), "and is right");
+	ok(be16(in + 12) == 0x8100 && sum == htole32(crc32(in, len)), "the scattered FCS is right");
 	k.vlan = 0;
 	k.payload = 10;
 	raw_send(a, raw_build(a->out, &k, 7), 0);
@@ -270,7 +270,7 @@ static void test_too_long(void)
 	raw_open(&a, ctx, 0, 0);
 	ok(raw_send(&a, 1523, 0) == IBV_WC_LOC_LEN_ERR, "longer than the port's MTU: LOC_LEN_ERR");
 	ok(!ibv_query_qp(a.qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_SQE,
-	   "and SQE");
+	   "the QP is in SQE");
 	ok(raw_send(&a, 100, 0) == IBV_WC_WR_FLUSH_ERR, "in which sends are flushed");
 	attr.qp_state = IBV_QPS_RTS;
 	ok(!ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), "SQE to RTS");
@@ -393,7 +393,7 @@ static int remote(void)
 	}
 	ok(good && i == REMOTE_FRAMES, "%u frames were sent to another process", REMOTE_FRAMES);
 	good = write(go[1], &c, 1) == 1 && waitpid(pid, &status, 0) == pid;
-	ok(good && !status, "and arrived there in order, each once (%x)", status);
+	ok(good && !status, "they arrive in order, each once (%x)", status);
 	raw_close(&a);
 	ibv_close_device(ctx);
 	return tap_failed != 0;

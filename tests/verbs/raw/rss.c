@@ -111,13 +111,13 @@ static void test_wq(void)
 	for (i = 0; !wq_post(wq, (uint64_t)i); i++)
 		;
 	ok(i == 4 && wq_post(wq, 0) == ENOMEM, "as many receives as were granted, then ENOMEM");
-	ok(ibv_destroy_cq(m.rcq) == EBUSY, "its CQ is in use");
+	ok(ibv_destroy_cq(m.rcq) == EBUSY, "the CQ of a WQ cannot be destroyed");
 	ok(!wq_to(wq, IBV_WQS_ERR), "RDY to ERR");
 	for (i = 0; raw_poll(m.rcq, &wc, false); i++)
 		if (wc.wr_id != (uint64_t)i || wc.status != IBV_WC_WR_FLUSH_ERR ||
 		    wc.qp_num != wq->wq_num)
 			break;
-	ok(i == 4, "all are flushed, in order");
+	ok(i == 4, "all receives are flushed, in order");
 	ok(!wq_post(wq, 7) && raw_poll(m.rcq, &wc, true) && wc.wr_id == 7 &&
 		   wc.status == IBV_WC_WR_FLUSH_ERR,
 	   "so is what is posted in ERR");
@@ -125,7 +125,7 @@ static void test_wq(void)
 	wq_post(wq, 8);
 	ok(!wq_to(wq, IBV_WQS_RESET) && !raw_poll(m.rcq, &wc, false),
 	   "RESET: what was not polled is gone");
-	ok(!wq_to(wq, IBV_WQS_RDY) && !wq_post(wq, 9), "and ready again");
+	ok(!wq_to(wq, IBV_WQS_RDY) && !wq_post(wq, 9), "the WQ is ready again");
 	ok(!ibv_destroy_wq(wq), "destroyed");
 }
 
@@ -178,9 +178,9 @@ static void test_spread(uint64_t fields, bool ports, bool v6)
 	   v6 ? "IPv6" : "IPv4", ports ? " and ports" : "", got[0], got[1], got[2], got[3], wrong);
 	ok(ibv_destroy_wq(wqs[0]) == EBUSY && ibv_destroy_rwq_ind_table(t) == EBUSY &&
 		   ibv_destroy_qp(qp) == EBUSY,
-	   "what is in use stays");
+	   "objects that are in use cannot be destroyed");
 	ok(!ibv_destroy_flow(f) && !ibv_destroy_qp(qp) && !ibv_destroy_rwq_ind_table(t),
-	   "and goes in order");
+	   "they can be destroyed in order");
 	for (i = 0; i < QUEUES; i++)
 		ibv_destroy_wq(wqs[i]);
 }
@@ -248,7 +248,7 @@ static void test_queue(void)
 	raw_send(&a, len, 0);
 	wq_to(wq, IBV_WQS_RDY);
 	wq_post(wq, 1);
-	ok(!raw_poll(m.rcq, &wc, false), "what came before it was ready is lost");
+	ok(!raw_poll(m.rcq, &wc, false), "frames that arrive before the WQ is ready are lost");
 	raw_send(&a, len, 0);
 	ok(raw_poll(m.rcq, &wc, true) && wc.byte_len == len + 4 &&
 		   filled(m.in + RAW_SLOT + 18, 20, 5),
@@ -257,7 +257,7 @@ static void test_queue(void)
 	wq_post(wq, 1);
 	raw_send(&a, len, 0);
 	ok(raw_poll(m.rcq, &wc, true) && wc.byte_len == len && filled(m.in + RAW_SLOT + 14, 20, 5),
-	   "and strips");
+	   "the WQ strips VLAN tags");
 	attr.flags_mask = IBV_WQ_FLAGS_SCATTER_FCS;
 	ok(ibv_modify_wq(wq, &attr) == EOPNOTSUPP,
 	   "IBV_WQ_FLAGS_SCATTER_FCS cannot be changed later: EOPNOTSUPP");
@@ -268,7 +268,7 @@ static void test_queue(void)
 		   raw_poll(m.rcq, &wc, true) && wc.wr_id == 3 && wc.status == IBV_WC_WR_FLUSH_ERR,
 	   "a bad key fails the queue");
 	ok(!wq_post(wq, 4) && raw_poll(m.rcq, &wc, true) && wc.status == IBV_WC_WR_FLUSH_ERR,
-	   "which flushes from then on");
+	   "the WQ in ERR flushes new receives");
 	wq_to(wq, IBV_WQS_RESET);
 	wq_to(wq, IBV_WQS_RDY);
 	wq_post(wq, 5);
@@ -311,7 +311,7 @@ static void test_overrun(void)
 		raw_send(&a, len, 0);
 	ok(!ibv_get_async_event(ctx, &ev) && ev.event_type == IBV_EVENT_CQ_ERR &&
 		   ev.element.cq == cq,
-	   "its CQ overruns: CQ_ERR");
+	   "the CQ of the WQ overruns: CQ_ERR");
 	ibv_ack_async_event(&ev);
 	ok(!ibv_get_async_event(ctx, &ev) && ev.event_type == IBV_EVENT_WQ_FATAL &&
 		   ev.element.wq == wq,
@@ -320,7 +320,7 @@ static void test_overrun(void)
 	ibv_destroy_flow(f);
 	ibv_destroy_qp(qp);
 	ibv_destroy_rwq_ind_table(t);
-	ok(!ibv_destroy_wq(wq) && !ibv_destroy_cq(cq), "they go");
+	ok(!ibv_destroy_wq(wq) && !ibv_destroy_cq(cq), "WQ and CQ can be destroyed");
 }
 
 int main(void)

@@ -147,7 +147,7 @@ static void test_attrs(void)
 	   "a limit beyond the size: EINVAL");
 	ok(modify(0, 0, 1 << 5) == EINVAL, "an unknown attribute: EINVAL");
 	ok(!modify(0, 3, IBV_SRQ_LIMIT) && query().srq_limit == 3, "a limit of 3");
-	ok(!modify(0, 0, IBV_SRQ_LIMIT) && query().srq_limit == 0, "and of none");
+	ok(!modify(0, 0, IBV_SRQ_LIMIT) && query().srq_limit == 0, "the limit is cleared");
 	ok(fill_up() == max && vb_recv1(b, -1, 0, b->buf, 8) == ENOMEM, "a full SRQ: ENOMEM");
 }
 
@@ -164,11 +164,12 @@ static void test_resize(void)
 		   query().max_wr == max && query().srq_limit == 0,
 	   "a size and a limit beyond it: EINVAL, neither is changed");
 	ok(!modify(max * 2, 0, IBV_SRQ_MAX_WR) && query().max_wr >= max * 2, "twice the size");
-	ok(fill_up() == query().max_wr - max, "and all of it can be used");
+	ok(fill_up() == query().max_wr - max, "all entries of the larger SRQ can be used");
 	ok(modify(1, 0, IBV_SRQ_MAX_WR) == EINVAL, "not less than is posted: EINVAL");
 	ok(modify((uint32_t)b->info.dev.orig_attr.max_srq_wr + 1, 0, IBV_SRQ_MAX_WR) == EINVAL,
 	   "not more than the device has: EINVAL");
-	ok(say(1, 5, 100) && heard(1, 0, 5, 100), "what was posted before is still the first");
+	ok(say(1, 5, 100) && heard(1, 0, 5, 100),
+	   "receives that were posted before the resize come first");
 }
 
 /* Attributes that cannot be, in this process. */
@@ -447,7 +448,7 @@ static void test_ud(void)
 	}
 	ok(good, "datagrams to two QPs of an SRQ");
 	good = !vb_destroy(a, 4) && !vb_destroy(b, 4) && !vb_destroy(b, 5) && !vb_ah_destroy(a, 0);
-	ok(good, "and they are destroyed");
+	ok(good, "the SRQs can be destroyed");
 }
 
 static void with(uint32_t depth, uint8_t rnr_retry, void (*test)(void))

@@ -28,7 +28,8 @@ static void test_create(void)
 	ok(tm_make(TAGS, OPS, IBV_SRQ_INIT_ATTR_CQ, 0) == EINVAL, "without a CQ: EINVAL");
 	ok(tm_make(caps->max_num_tags, caps->max_ops, 0, IBV_QPT_UD) == EINVAL,
 	   "a UD QP on it: EINVAL");
-	ok(tm_make(caps->max_num_tags, caps->max_ops, 0, IBV_QPT_RC) == 0, "as much as there is");
+	ok(tm_make(caps->max_num_tags, caps->max_ops, 0, IBV_QPT_RC) == 0,
+	   "max_num_tags and max_ops are accepted");
 	tm_append_tag(&o, 0, b->buf, 8);
 	ok(tm_post(&o) == EINVAL && o.bad == 0, "operations on a basic SRQ: EINVAL");
 }
@@ -80,7 +81,7 @@ static void test_ops(void)
 	}
 	ok(!tm_post(&o) && tm_good(50, IBV_WC_TM_DEL, 0, &w), "a tag deleted");
 	ok(tm_bad(51, IBV_WC_TM_ERR), "once more: TM_ERR");
-	ok(tm_tag(1, tm_place(1), 4096, NULL), "its place is free");
+	ok(tm_tag(1, tm_place(1), 4096, NULL), "the place of a removed tag is free");
 }
 
 static void test_eager(void)
@@ -131,7 +132,7 @@ static void test_unexpected(void)
 	   "a tag posted then asks for a count");
 	ok(tm_say(IBV_TMH_EAGER, 6, 100, IBV_WR_SEND) && tm_said(6) &&
 		   tm_good(1, IBV_WC_TM_RECV, 0, &w) && whole(1, 6, 100),
-	   "and matches nothing");
+	   "a tag that waits for a count matches nothing");
 	o.n = 0;
 	wr = tm_op(IBV_WR_TAG_SYNC, 1);
 	wr.flags |= IBV_OPS_TM_SYNC;
@@ -209,7 +210,7 @@ static void test_rndv_fails(void)
 	   "a rendezvous with a bad rkey: TM_RNDV_INCOMPLETE");
 	ok(vb_state(b, 1) == IBV_QPS_ERR && vb_state(a, 1) == IBV_QPS_ERR &&
 		   vb_event(a, VB_WAIT) == IBV_EVENT_QP_ACCESS_ERR,
-	   "both QPs are in ERR, and the sender is told why");
+	   "both QPs are in ERR, and the sender's completion says why");
 }
 
 static void test_no_fin(void)

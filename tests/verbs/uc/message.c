@@ -207,13 +207,13 @@ static void test_sender(void)
 		   vb_nothing(b, 1, VB_RCQ),
 	   "a bad lkey: LOC_PROT_ERR, the rest is flushed, SQE");
 	good = !vb_send(a, 0, false, &wr[1]) && vb_status(a, 0, VB_SCQ, 21, IBV_WC_WR_FLUSH_ERR);
-	ok(good, "what is posted in SQE is flushed");
+	ok(good, "requests that are posted in SQE are flushed");
 	back = vb_wr(IBV_WR_SEND, 40, b, b->buf + 8192, 2500);
 	fill(b->buf + 8192, 2500, 40);
 	good = !vb_recv1(a, 0, 41, a->buf + 8192, 2500) && !vb_send(b, 1, false, &back) &&
 	       vb_done(b, 1, VB_SCQ, 40, IBV_WC_SEND, &wc) &&
 	       vb_done(a, 0, VB_RCQ, 41, IBV_WC_RECV, &wc) && filled(a->buf + 8192, 2500, 40);
-	ok(good, "it still receives in SQE");
+	ok(good, "a QP in SQE still receives");
 	good = !vb_modify(a, 0, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE);
 	wr[1] = vb_pair_send(&p, 21, 3000);
 	ok(good && vb_state(a, 0) == IBV_QPS_RTS && sent(&wr[1]) && received(30, 3000, b->buf, 21),
@@ -311,7 +311,7 @@ static void test_rules(void)
 	ok(!vb_modify(a, 0, &attr, IBV_QP_STATE) && vb_state(a, 0) == IBV_QPS_SQD, "RTS to SQD");
 	ok(vb_modify(a, 0, &attr, IBV_QP_TIMEOUT) == EINVAL, "a timeout: EINVAL");
 	attr.qp_state = IBV_QPS_RTS;
-	ok(!vb_modify(a, 0, &attr, IBV_QP_STATE) && vb_pair_alive(&p), "and back to RTS");
+	ok(!vb_modify(a, 0, &attr, IBV_QP_STATE) && vb_pair_alive(&p), "SQD to RTS");
 	ret = vb_srq(a, 0, 16, 1, false);
 	spec.srq = 1;
 	ok(!ret && vb_create(a, 5, &spec) == EINVAL, "UC with an SRQ: EINVAL");

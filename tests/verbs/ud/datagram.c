@@ -93,7 +93,7 @@ static void test_ah_use(void)
 	ok(ibv_dealloc_pd(pd) == EBUSY, "a PD with address handles: EBUSY");
 	for (int i = 0; i < 32; i++)
 		good = ah[i] && !ibv_destroy_ah(ah[i]) && good;
-	ok(good && !ibv_dealloc_pd(pd), "and without them it goes");
+	ok(good && !ibv_dealloc_pd(pd), "a PD without address handles can be deallocated");
 }
 
 /* --- Addresses from completions. B answers what it got with a handle made from that alone. */
@@ -245,7 +245,7 @@ static void test_controlled_qkey(void)
 	wr.rqkey = 0x80000000u | VB_QKEY;
 	dropped("a controlled Q_Key, where the QP's own is another", wr, 1, 1000);
 	attr.qkey = VB_QKEY;
-	ok(!vb_modify(a, 0, &attr, IBV_QP_QKEY), "and back");
+	ok(!vb_modify(a, 0, &attr, IBV_QP_QKEY), "the Q_Key is set back");
 }
 
 /* --- Errors of the sender: SQE, and on from there */
