@@ -90,7 +90,7 @@ LIVE=(udaddy -s "$S" -c 2 -C 4 -S 200)
 WAIT=20 check "with other messages" live 1 'differs' U --as p1
 
 LIVE=(rping -c -a "$S" -C 3)
-check "the real program fails" live 2 'has ended before it listened' X --as x --command false --mode once
+check "the real program fails" live 2 'ended before it listened' X --as x --command false --mode once
 check "nothing is kept of it" test ! -e X
 LIVE=(sh -c 'echo this; exit 3')
 check "the live one fails" live 3 this X --as rping --command 'rping -s' --mode once
