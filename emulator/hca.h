@@ -32,7 +32,7 @@ struct hca_iov {
 	u64 len;
 };
 
-/* Of a null MR: reads as zeros, swallows what is written. No program has this address. */
+/* A null MR: reads as zeros, discards writes. No program has this address. */
 #define IOV_NULL BIT64(63)
 
 /** iov_at() - the address of byte @off of an entry. */
@@ -49,7 +49,7 @@ enum hca_mem_kind {
 
 /* As the client of a MEM_SEG: offsets in the HCA's own memory. */
 #define HCA_SELF 0xfffffffeu
-/* As the client of a MEM_VM: the fabric process. What a link carries lies there. */
+/* As the client of a MEM_VM: the fabric process, which holds the payload of links. */
 #define HCA_PROC 0xfffffffcu
 
 /** struct hca_mem - a scattered piece of memory, by reference. */
@@ -302,7 +302,7 @@ struct hca_qp {
 	/* found again by a scan when a holder dies */
 	u64 deadline cacheline_aligned; /* fabric clock, ns; 0: no timer armed */
 	u32 stalled; /* waits for the fabric process or a helper */
-	u32 n_retry; /* retransmissions after time-outs and sequence NAKs */
+	u32 n_retry; /* retransmissions after timeouts and sequence NAKs */
 	u32 n_rnr; /* RNR NAKs received */
 	u32 n_fabric; /* times the fabric process ran it */
 	u32 mcast_next; /* member that its datagram goes to next, when one was out of reach */
@@ -439,8 +439,8 @@ struct hca {
 	u32 isolated;
 	u32 fabric_pid;
 	u32 fatal; /* the fabric process has gone */
-	u32 watched; /* ports are down, or captures run: the ports of each packet are looked at */
-	u32 n_via; /* ports whose link takes time or is looked at, and those of other fabrics */
+	u32 watched; /* ports are down, or captures run: the ports of each packet are checked */
+	u32 n_via; /* ports whose link delays or inspects packets, and those of other fabrics */
 	u32 n_conns; /* connections that QPs have had: hca_qp.conn */
 	struct hca_clock clock; /* @own in the first line, which is read all the time */
 	u64 chaos_seed;
@@ -476,7 +476,7 @@ struct hca {
 	u32 n_clients;
 	u32 n_devs;
 	struct hca_tab tab[TAB_COUNT];
-	u8 tm_hdr[32]; /* header of the tag-matching message that is looked at */
+	u8 tm_hdr[32]; /* header of the tag-matching message in progress */
 	u32 flow_seq;
 	u32 pad2;
 	u64 mod_bits[HCA_MAX_CQ / 64]; /* CQs whose moderated event has a deadline */
@@ -515,7 +515,7 @@ struct hca {
 
 	u64 cm_seq; /* events of connection management so far */
 	u64 cm_tid; /* transaction ids given out */
-	u32 cm_ephemeral[CM_PORT_SPACES]; /* port numbers that were looked at for who wants any */
+	u32 cm_ephemeral[CM_PORT_SPACES]; /* next port number for a program that wants any */
 	u64 cm_bits[HCA_MAX_CMID / 64]; /* identifiers with a deadline */
 	u64 cm_sum[HCA_MAX_CMID / 64 / 64];
 	u64 cmev_bits[HCA_MAX_CMEV / 64]; /* events that are not due */

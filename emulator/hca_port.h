@@ -35,7 +35,7 @@ enum hca_counter {
 	CNT_RETRY_EXC,
 	CNT_RNR_RETRY_EXC,
 	CNT_TIMEOUT,
-	CNT_RETRY, /* retransmissions, after time-outs and sequence NAKs */
+	CNT_RETRY, /* retransmissions, after timeouts and sequence NAKs */
 	CNT_DROPPED,
 	CNT_NAK_SENT,
 	CNT_BAD_QKEY,

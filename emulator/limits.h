@@ -30,8 +30,8 @@
 #define HCA_MAX_DM	4096u
 
 /*
- * The most that any device may state: what arrays and checks are made for. What a device really
- * has is in its struct hca_limits.
+ * The most that any device may state: what arrays and checks are made for. A device's own values
+ * are in its struct hca_limits.
  */
 #define LIM_QP_WR	 32768
 #define LIM_SGE		 32

@@ -241,7 +241,10 @@ struct hca_ah {
 	struct hca_av av;
 };
 
-/** struct hca_xrcd - an XRC domain. Who has it open holds a struct hca_ref of kind REF_XRCD. */
+/**
+ * struct hca_xrcd - an XRC domain. A client that has it open holds a struct hca_ref of kind
+ * REF_XRCD.
+ */
 struct hca_xrcd {
 	u32 client; /* who made it, or, after its end, one of those who have it open */
 	u32 dev;

@@ -89,7 +89,7 @@ void frame_checksum(u8 *p, const struct frame *f)
 		return;
 	store_be16(at, 0);
 	v = ~l4_sum(p, l) & 0xffff;
-	/* For UDP 0 means that there is none (RFC 768). */
+	/* For UDP, 0 means no checksum (RFC 768). */
 	store_be16(at, v || l->m.l4 != FRAME_UDP_PROTO ? v : 0xffff);
 }
 

@@ -8,8 +8,8 @@
  * told by a SEND of 16 bytes (a struct ibv_tmh with opcode FIN) that its buffer is free. Nobody has
  * posted either; the QP may not even have a send queue. They take the QP's next PSNs, in between
  * work requests: what was begun of the send queue is acknowledged first, and nothing of it begins
- * until the FIN is acknowledged. So of the requester's state only the WQE is missing, and
- * acknowledges, NAKs, retries and time-outs are those of the ordinary requester.
+ * until the FIN is acknowledged. So of the requester's state only the WQE is missing, and ACKs,
+ * NAKs, retries and timeouts are those of the ordinary requester.
  *
  * req_state.own names the tag while its data are being read. The completion that says that they are
  * there frees the tag and sets REQ_FIN, in one commit; the message that remains to be sent lies in
@@ -241,7 +241,10 @@ void rndv_fail(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 sta
 	struct req_state s = qp->req;
 	const struct hca_tag *tag = s.own ? rndv_tag(e->hca, &s) : NULL;
 	struct hca_cq *cq = tag ? &e->hca->cq[e->hca->srq[tag->srq].cq - 1] : NULL;
-	/* What the tag's memory has to do with is said; whatever else, it could not be read. */
+	/*
+	 * The completion reports errors of the tag's memory; all others as a rendezvous that could
+	 * not be read.
+	 */
 	u32 said = status == WCS_LOC_PROT_ERR ? status : WCS_TM_RNDV_INCOMPLETE;
 	struct cqe *cqe = NULL;
 

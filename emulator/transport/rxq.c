@@ -281,7 +281,7 @@ void rx_give_back(struct engine *e, struct hca_qp *qp)
 	if (!srq || (s.held & HELD_TAG) || !rx_open(e, qp, srq, &rx))
 		return;
 	w = rx_next(&rx, qp, &s, &slot);
-	/* What is lost where there is no room is a slot, not the CQ. */
+	/* Without room the slot is lost, but the CQ does not overrun. */
 	if (w && cq_has_room(rx.seg, rx.cq))
 		cqe = cq_reserve(e, rx.seg, rx.cq);
 	if (!cqe)

@@ -2,8 +2,8 @@
 /**
  * DOC: receive queues as messages find them: a QP's own, an SRQ, or a WQ. See rxq.c.
  *
- * Most messages go to a QP's own queue. What they need is here, in line, so that the compiler
- * leaves out whatever is for the other kinds where it knows that there is none.
+ * Most messages go to a QP's own queue. Their code is inline, so that the compiler drops the
+ * branches for the other kinds where it knows the queue.
  */
 #ifndef EMULATOR_TRANSPORT_RXQ_H
 #define EMULATOR_TRANSPORT_RXQ_H

@@ -122,7 +122,7 @@ void tag_cqe(struct engine *e, const struct hca_qp *qp, const struct hca_tag *ta
 	cqe->qpn = qp->qpn;
 	cqe->src_qp = qp->attr.dest_qpn;
 	cqe->wc_flags = (u8)wc_flags;
-	/* What the message said of itself is told when it matches, not with its data later. */
+	/* The message's tag and context are reported when it matches, not with its data later. */
 	if (wc_flags & WCF_TM_MATCH) {
 		cqe->tm_tag = tag->got;
 		cqe->tm_priv = tag->app_ctx;

@@ -225,7 +225,7 @@ static int tm_to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	u64 len;
 	int ret;
 
-	/* What was a header is none when it comes again: its sender has changed it. */
+	/* A retried burst has no valid header any more: its sender has changed it. */
 	if (((b->flags & BF_FIRST) && b->len < TMH_LEN) || (tag->rndv && !(b->flags & BF_LAST)))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);

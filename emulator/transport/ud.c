@@ -3,8 +3,8 @@
  * DOC: datagrams (IBTA 9.8.3): one packet each, to whoever the address handle names.
  *
  * A receive has room for the 40 bytes of the global route header before the payload. The header
- * rides in the completion entry and is laid out by the poll; the payload is placed behind it. What
- * has a wrong Q_Key, finds no receive or too small a one is dropped without a word.
+ * travels in the completion entry and the poller writes it; the payload is placed after it. A
+ * datagram with a wrong Q_Key, without a receive or with too small a one is dropped silently.
  */
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
@@ -87,7 +87,7 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 	return WCS_SUCCESS;
 }
 
-/* What is told of where a datagram came from. */
+/* Fill in where a datagram came from. */
 static void ud_wc_origin(const struct hca *hca, const struct hca_qp *qp, const struct burst *b,
 			 struct rx_wc *wc, struct cqe *cqe)
 {

@@ -8,10 +8,10 @@
  * are copied in order, and each lies within a cache line, so that none is seen before an older one
  * or in part. Whatever is not that simple takes the ordinary way, burst by burst.
  *
- * What the kernel does for each entry of the target's list, to pin its page, costs more than to
- * copy it. So pieces that lie one behind the other become one entry, where the source's entries
- * still make it copy them one by one. But not the last one: a copy lets the last word of an entry
- * of several lines land by itself (vmcopy.c).
+ * Pinning the page of each entry of the target's list costs the kernel more than copying it. So
+ * adjacent pieces become one entry, where the source's entries still make the kernel copy them one
+ * by one. The last piece stays apart: a copy lets the last word of an entry of several lines land
+ * by itself (vmcopy.c).
  *
  * write_batch_send() has both ends at hand; write_batch_input() has the target's, of WRITEs from
  * another fabric.

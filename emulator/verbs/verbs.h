@@ -30,7 +30,7 @@ static inline u32 qp_sq_stride(const struct cmd_qp *c)
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle);
 /**
  * mr_find_slot() - a free slot for a region or window of @dev, of which there may be @limit: that
- * of the key that is asked for.
+ * of the requested key.
  * Return: as tab_want().
  */
 int mr_find_slot(struct hca *hca, const struct cmd_reg_mr *c, u32 dev, u32 limit);
@@ -41,7 +41,7 @@ u32 mr_next_key(const struct hca *hca, const struct hca_mr *mr);
 
 /* --- mw.c --- */
 
-/** mw_is_orphan() - whether it is a window over a region of @owner, who has died. */
+/** mw_is_orphan() - whether it is a window over a region of @owner, a dead client. */
 bool mw_is_orphan(const struct hca *hca, const struct hca_mr *mw, u32 owner);
 /** mw_unbind_qp() - unbind the type 2 windows of a QP that goes. */
 void mw_unbind_qp(struct hca *hca, const struct hca_qp *qp);
