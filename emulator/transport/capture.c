@@ -8,7 +8,6 @@
 #include "emulator/transport/frame.h"
 #include "emulator/transport/relay.h"
 
-#define ALIGN	  64u
 #define REC_MAX	  (CAP_RING / 4) /* a record that would be larger keeps less payload */
 #define ANSWERS	  (CAP_RING / 8) /* reserved for answers to a request, besides READ data */
 #define FULL	  (CAP_RING / 2) /* above this fill level the fabric process is kicked */
@@ -40,23 +39,10 @@ static u32 cap_keep_bytes(const struct hca_capture *c, const struct burst *b)
 	return n > 1 ? min_u32(keep, REC_MAX / n) : (u32)min_u64(keep, b->len);
 }
 
-/* Bytes of the text, between header and payload. */
-static u64 cap_text_bytes(u32 text)
-{
-	return ALIGN_UP((u64)text, 8u);
-}
-
 static u32 cap_rec_size(u32 text, u64 payload)
 {
-	return (u32)ALIGN_UP(sizeof(struct cap_rec) + cap_text_bytes(text) + payload, (u64)ALIGN);
-}
-
-static u64 cap_kept_bytes(const struct burst *b, u32 keep)
-{
-	u32 n = burst_packets(b);
-	u64 last = b->len - min_u64(b->len, (u64)(n - 1) * b->mtu);
-
-	return keep ? (u64)(n - 1) * keep + min_u64(keep, last) : 0;
+	return (u32)ALIGN_UP(sizeof(struct cap_rec) + cap_text_bytes(text) + payload,
+			     (u64)CAP_ALIGN);
 }
 
 /*
@@ -477,49 +463,4 @@ int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 void cap_ring_recover(struct hca *hca)
 {
 	store_release(&hca->capture.head, hca->capture.write);
-}
-
-/* --- the reader's ----------------------------------------------------------------------------- */
-
-/* Check the record: any process that has HCA memory mapped can write there. */
-static bool cap_rec_is_sound(const struct cap_rec *r, u64 *behind)
-{
-	u64 n;
-
-	*behind = sizeof(*r) + cap_text_bytes(r->text);
-	if (r->kind == CAP_SKIP)
-		return true;
-	if (r->kind != CAP_BURST && r->kind != CAP_FRAME)
-		return false;
-	if (r->kind == CAP_FRAME)
-		n = r->keep;
-	else if (!r->b.mtu || r->keep > r->b.mtu || burst_packets(&r->b) > r->b.len / r->b.mtu + 1)
-		return !r->keep && *behind <= r->size;
-	else
-		n = cap_kept_bytes(&r->b, r->keep);
-	return r->keep <= LIM_FRAME + CAP_RING && *behind + n <= r->size;
-}
-
-bool cap_rec_next(const struct hca *hca, u64 *at, u64 head, struct cap_view *v)
-{
-	const struct hca_capture *c = &hca->capture;
-	const struct cap_rec *r;
-	u64 behind;
-	u32 i;
-
-	while (*at != head) {
-		i = (u32)(*at % CAP_RING);
-		r = (const struct cap_rec *)(const void *)(c->ring + i);
-		if (head - *at > CAP_RING || r->size < ALIGN || r->size % ALIGN ||
-		    r->size > CAP_RING - i || r->size > head - *at || !cap_rec_is_sound(r, &behind))
-			return false;
-		*at += r->size;
-		if (r->kind == CAP_SKIP)
-			continue;
-		v->rec = r;
-		v->text = r->text ? (const char *)(r + 1) : "";
-		v->payload = (const u8 *)r + behind;
-		return true;
-	}
-	return false;
 }

@@ -87,6 +87,23 @@ struct cap_mark {
 	bool on, outermost;
 };
 
+#define CAP_ALIGN 64u /* of records in the ring */
+
+/* Bytes of the text, between header and payload. */
+static inline u64 cap_text_bytes(u32 text)
+{
+	return ALIGN_UP((u64)text, 8u);
+}
+
+/* Payload bytes of a record that keeps up to @keep bytes of each packet. */
+static inline u64 cap_kept_bytes(const struct burst *b, u32 keep)
+{
+	u32 n = burst_packets(b);
+	u64 last = b->len - min_u64(b->len, (u64)(n - 1) * b->mtu);
+
+	return keep ? (u64)(n - 1) * keep + min_u64(keep, last) : 0;
+}
+
 /* Slow paths of the two functions below, used while captures are attached. */
 int cap_burst_begin_on(struct engine *e, const struct burst *b, const struct cap_note *note,
 		       struct cap_mark *m);
@@ -128,7 +145,7 @@ void cap_ring_recover(struct hca *hca);
 /** cap_is_watched() - whether a capture wants packets between these ports. */
 bool cap_is_watched(const struct hca *hca, const struct burst *b);
 
-/* --- the reader's: no token needed ------------------------------------------------------------ */
+/* --- capture_reader.c: no token needed --- */
 
 /** struct cap_view - the parts of a record, checked. */
 struct cap_view {
