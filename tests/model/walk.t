@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 40
 # settings: one: its model has one device
 # Random walks that are compared with a model: of the engine alone, and of four programs through the
 # verbs API. WALK_SEED= and WALK_STEPS= (of the engine; a tenth of it for the programs) repeat one.

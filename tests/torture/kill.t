@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
 # settings: one nodes fabrics
 # Random kills of clients; afterwards nothing is leaked.
 . "$(dirname "$0")/../lib/lib.sh"

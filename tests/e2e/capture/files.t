@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one: what captures write does not depend on where the programs are
 # Capture files: filters, snap length, rings of files, pipes, slow and full destinations; comments that name the fault
 # rule of a packet; errors in the command; and how captures end.

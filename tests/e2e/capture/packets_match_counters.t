@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one nodes fabrics
 # Captures of real programs: tshark finds no packet malformed, each ICRC is right, and there are as many packets as
 # the ports have counted.

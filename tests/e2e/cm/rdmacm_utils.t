@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
+# waits
 # settings: one nodes fabrics
 # The programs of rdmacm-utils but rping (tests/e2e/cm/rping.t) and those of rsockets (tests/e2e/cm/rsockets.t).
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 30
+# waits
 # settings: one nodes fabrics
 # rsockets: the real library's code over our rdma_cm, with its own programs, and preloaded into plain
 # TCP programs. Its standard tests are in tests/e2e/cm/rsockets_standard_tests.t.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one: the pages' own commands
 # waits
-# slow 60
 # Each command that README.md, docs/guide/ and docs/reference/ show runs as shown, and prints what the page shows.
 # Arguments: the pages to check, instead of all.
 . "$(dirname "$0")/../../lib/lib.sh"

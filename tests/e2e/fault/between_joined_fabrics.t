@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # waits
 # settings: one: two fabrics of its own
 # Fault rules between joined fabrics: each fabric process applies its rules to packets that leave and that arrive at

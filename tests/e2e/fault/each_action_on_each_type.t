@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one: rules see all of it there
 # Packet faults: each action, on each type of queue pair that it applies to, on requests and on responses. Checks the
 # completions of both sides, states, events, counters, hits and the journal.

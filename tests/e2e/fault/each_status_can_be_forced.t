@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
+# waits
 # settings: one nodes fabrics
 # Completions that fail on purpose: each status with each opcode and type of queue pair that can have it.
 . "$(dirname "$0")/../../lib/lib.sh"

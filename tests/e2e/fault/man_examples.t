@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: what is written in a page
 # Every example of rdmaemu-faults(7): each rule can be added, and traffic continues under it; each command runs.
 . "$(dirname "$0")/../../lib/lib.sh"

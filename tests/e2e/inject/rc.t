@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: packets are put in where the queue pair is
 # `rdmaemu replay FILE --inject`: hand-made packets into a live RC queue pair that has no peer, and its answers.
 . "$(dirname "$0")/../../lib/lib.sh"

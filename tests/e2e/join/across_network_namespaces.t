@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # waits
 # settings: one: two fabrics of its own
 # Fabrics joined over TCP, each in a network namespace of its own with a veth between them, as for an

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 40
 # waits
 # settings: one: fabrics of its own
 # Joined fabrics with InfiniBand ports, isolated programs, memory that the fabric process cannot map, names and IPv6.

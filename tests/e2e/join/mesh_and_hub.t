@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
 # waits
 # settings: one: fabrics of its own
 # Three members: a full mesh, and two that reach each other only through the third, a hub.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 30
 # waits
 # settings: one: two fabrics of its own
 # Two fabrics, in state directories of their own, joined over TCP on loopback.

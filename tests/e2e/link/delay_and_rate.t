@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one: the two ends are devices of one node
 # Links with delay, rate and queues: two devices, each with its own link to the switch.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 70
 # settings: one nodes fabrics
 # The latency programs of perftest over RC.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
 # settings: one nodes fabrics
 # ibv_rc_pingpong with each of its options; -c makes it check the received data.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
 # settings: one nodes fabrics
 # The ping-pongs of libibverbs other than RC's, which tests/e2e/perftest/pingpong.t has, and ibv_asyncwatch.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
 # waits
 # settings: one nodes fabrics
 # The RDMA tests of qperf. Its server forks for each test and opens the device in the child; both

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 40
 # settings: one nodes fabrics
 # perftest with queue pairs that the rdma_cm connects (-R), and with the rdma_cm for its own exchange (-z).
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
 # settings: one: what is recorded is the same wherever its sides are
 # `rdmaemu record`: programs behave as without it, and the trace is true.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 30
 # waits
 # settings: one: the programs are on nodes of their own
 # `rdmaemu replay DIR --as PROGRAM --mode MODE -- OTHER`: recordings that are made on demand, and grow.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one: a fabric of its own, whose process has all packets
 # Chaos: correct programs do not notice, a program that relies on luck fails, and a seed repeats the run.
 . "$(dirname "$0")/../../lib/lib.sh"

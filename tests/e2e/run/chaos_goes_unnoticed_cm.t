@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one: fabrics of its own, whose processes have all packets
 # Chaos and more correct programs: rdma_cm, many threads, byte order, sockets, raw frames, the death of peers.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one nodes fabrics
 # UCX, with its ucx_perftest: every operation over its RC and UD transports.
 . "$(dirname "$0")/../../lib/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
+# waits
 # settings: one nodes fabrics
 # The rdma_cm's calls and events, by programs of ours: in one process and in two, direct and isolated.
 . "$(dirname "$0")/../../lib/lib.sh"

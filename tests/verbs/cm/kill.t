@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
 # waits
 # settings: one nodes fabrics
 # kill -9 of programs that use the rdma_cm, in each phase of a handshake and at random, and of the fabric process.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one: one process of many threads
 # Verbs from many threads of one process, also where clients are isolated.
 . "$(dirname "$0")/../../lib/lib.sh"

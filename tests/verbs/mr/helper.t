@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 20
 # settings: one nodes fabrics
 # The helper thread moves data where the kernel refuses process_vm_*: a seccomp filter, another PID namespace.
 . "$(dirname "$0")/../../lib/lib.sh"

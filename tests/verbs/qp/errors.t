@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one nodes fabrics
 # The rows of the table of errors (docs/reference/errors.md); timeouts and RNR waits.
 . "$(dirname "$0")/../../lib/lib.sh"

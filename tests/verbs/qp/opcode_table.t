@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# waits
 # settings: one nodes fabrics
 # Each opcode and each send flag on each type of QP, in one process and between two.
 . "$(dirname "$0")/../../lib/lib.sh"

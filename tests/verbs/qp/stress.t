@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
 # settings: one nodes fabrics
 # 16 processes with 16 QPs each verify all data; also with isolated clients.
 . "$(dirname "$0")/../../lib/lib.sh"
