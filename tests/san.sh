@@ -65,10 +65,10 @@ asan() {
 		# shellcheck disable=SC2046
 		set -- $(left_out='' names "$@")
 	else
-		# unit/emulator/test_recover*, verbs/test_cq_recover: the trap flag single-steps their
+		# unit/emulator/engine/test_recover*, transport/test_cq_recover: the trap flag single-steps their
 		# victims, through the sanitizer's own code, too; check-valgrind leaves them out for a
 		# similar reason.
-		left_out="unit/emulator/test_recover unit/emulator/test_recover_tag unit/emulator/verbs/test_cq_recover"
+		left_out="unit/emulator/engine/test_recover unit/emulator/engine/test_recover_tag unit/emulator/transport/test_cq_recover"
 		# shellcheck disable=SC2046
 		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit/**/test_*) ||
 			status=1

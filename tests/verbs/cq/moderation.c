@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CQ moderation as programs see it; tests/unit/emulator/verbs/test_cq_moderate.c checks the times.
+ * CQ moderation as programs see it; tests/unit/emulator/transport/test_cq_moderate.c checks the
+ * times.
  *	app_cq_moderation [local|remote]: where the receiver lives
  */
 #include "tests/lib/c/vb.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A token holder dies between a completion and its moderated event, at every instruction: the event
- * is raised nevertheless. tests/unit/emulator/test_recover.c describes the method.
+ * is raised nevertheless. tests/unit/emulator/engine/test_recover.c describes the method.
  */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cq.h"

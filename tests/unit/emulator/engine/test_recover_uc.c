@@ -2,7 +2,7 @@
 /*
  * Death of a token holder that carries UC messages or datagrams of others, every few instructions:
  * a message may be lost, but arrives at most once, and its sender has one completion. See
- * tests/unit/emulator/test_recover.c.
+ * tests/unit/emulator/engine/test_recover.c.
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"
