@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: trains: small RDMA WRITEs of one QP that go over the wire without delay together.
+ * DOC: batches: small RDMA WRITEs of one QP that go over the wire without delay together.
  *
  * Reaching into another process costs about as much for one small piece as for many. So when
  * several small WRITEs wait, they become one copy of many pieces, one step of the responder, and
@@ -131,8 +131,8 @@ static bool batch_add_wqe(struct engine *e, struct hca_qp *qp, struct hca_qp *pe
 		return false;
 	if (!(w.hw & SQ_HW_INLINE) && w.num_sge != 1)
 		return false;
-	if (wqe_check(e, qp, seg, slot, &w, &from, &len).status || !len || len > TRAIN_PIECE ||
-	    from.n != 1)
+	if (wqe_check(e, qp, seg, slot, &w, &from, &len).status || !len ||
+	    len > WRITE_BATCH_PIECE || from.n != 1)
 		return false;
 	if (from.client != src->client || (src->n && from.kind != src->kind))
 		return false;
@@ -157,7 +157,7 @@ bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	dst.client = peer->client - 1;
 	dst.kind = MEM_VM;
 	dst.n = 0;
-	while (src.n < TRAIN_MAX && s.next + src.n != posted &&
+	while (src.n < WRITE_BATCH_MAX && s.next + src.n != posted &&
 	       batch_add_wqe(e, qp, peer, seg, s.next + src.n, &src, &dst))
 		total += src.iov[src.n - 1].len;
 	if (src.n < 2)
@@ -181,7 +181,7 @@ bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	return true;
 }
 
-bool write_batch_input(struct engine *e, const struct train *t)
+bool write_batch_input(struct engine *e, const struct burst_batch *t)
 {
 	const struct burst *b = &t->first;
 	struct hca_qp *qp = hca_qp_by_num(e->hca, b->dst_qpn);

@@ -11,23 +11,27 @@
  * Small WRITEs up to this size, a cache line, are carried together
  * (emulator/transport/write_batch.c).
  */
-#define TRAIN_PIECE 64u
-#define TRAIN_MAX   LIM_SGE /* pieces of one copy */
-/** struct train_piece - a small RDMA WRITE: where it goes, and its payload in struct train.src. */
-struct train_piece {
+#define WRITE_BATCH_PIECE 64u
+#define WRITE_BATCH_MAX	  LIM_SGE /* pieces of one copy */
+
+/**
+ * struct write_batch_piece - a small RDMA WRITE: where it goes, and its payload in struct
+ * burst_batch.src.
+ */
+struct write_batch_piece {
 	u64 va;
 	u32 rkey;
 	u32 len;
 };
 /**
- * struct train - WRITEs of one packet each that have arrived together.
+ * struct burst_batch - WRITEs of one packet each that have arrived together.
  * @first: the first of them, checked; the others differ in PSN, one more each, and in @piece only
  * @src: their payload, an entry each
  */
-struct train {
+struct burst_batch {
 	struct burst first;
 	u32 n;
-	struct train_piece piece[TRAIN_MAX];
+	struct write_batch_piece piece[WRITE_BATCH_MAX];
 	struct hca_mem src;
 };
 
@@ -43,6 +47,6 @@ bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
  * Return: whether they have been executed; if not nothing has changed, and they are to be given to
  * hca_input() one by one.
  */
-bool write_batch_input(struct engine *e, const struct train *t);
+bool write_batch_input(struct engine *e, const struct burst_batch *t);
 
 #endif

@@ -102,7 +102,7 @@ static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len
 	struct stage *st;
 	int ret;
 
-	if (!len || (len <= TRAIN_PIECE && burst_gather_segment(f, b, to, len)))
+	if (!len || (len <= WRITE_BATCH_PIECE && burst_gather_segment(f, b, to, len)))
 		return 0;
 	if (likely(!memory_needs_helper(f, b->mem->client, b->mem->kind)))
 		return f->engine.host->copy(f, &dst, 0, b->mem, b->off, len, key);
@@ -256,13 +256,13 @@ const u8 *join_burst_next(const u8 *at, u32 have)
 	return join_burst_same_flow(at, at + h.len) ? at + h.len : NULL;
 }
 
-/* Append a burst to the train, if it can be part of it. Return: whether it was. */
-static bool burst_train_add(struct train *t, const struct burst *b, const u8 *data)
+/* Append a burst to the batch, if it can be part of it. Return: whether it was. */
+static bool burst_batch_add(struct burst_batch *t, const struct burst *b, const u8 *data)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
 
 	if (b->op != BOP_WRITE || (b->flags & ~BF_ACK_REQ) != whole || !data || !b->len ||
-	    b->len > TRAIN_PIECE || b->dma_len != b->len || b->dst_type != QPT_RC || b->aeth)
+	    b->len > WRITE_BATCH_PIECE || b->dma_len != b->len || b->dst_type != QPT_RC || b->aeth)
 		return false;
 	if (t->n && (b->psn != psn_add(t->first.psn, t->n) || b->mtu != t->first.mtu))
 		return false;
@@ -270,7 +270,8 @@ static bool burst_train_add(struct train *t, const struct burst *b, const u8 *da
 		t->first = *b;
 	/* One ACK covers them all. */
 	t->first.flags |= b->flags;
-	t->piece[t->n] = (struct train_piece){ .va = b->va, .rkey = b->rkey, .len = (u32)b->len };
+	t->piece[t->n] =
+		(struct write_batch_piece){ .va = b->va, .rkey = b->rkey, .len = (u32)b->len };
 	t->src.iov[t->n].addr = (u64)(uintptr_t)data;
 	t->src.iov[t->n].len = b->len;
 	t->n++;
@@ -283,7 +284,7 @@ u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 	const u8 *frame = at;
 	struct join_hdr h;
 	struct hca_av av;
-	struct train t;
+	struct burst_batch t;
 	struct burst b;
 	const u8 *data;
 	u32 done = 0;
@@ -293,9 +294,9 @@ u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 	t.n = 0;
 	t.src.client = HCA_PROC;
 	t.src.kind = MEM_VM;
-	while (frame && t.n < TRAIN_MAX && !join_hdr_get(frame, JOIN_MAX_FRAME, &h) &&
+	while (frame && t.n < WRITE_BATCH_MAX && !join_hdr_get(frame, JOIN_MAX_FRAME, &h) &&
 	       !join_burst_get(frame + JOIN_HDR, h.len - JOIN_HDR, h.lane, &b, &av, &data) &&
-	       burst_train_add(&t, &b, data)) {
+	       burst_batch_add(&t, &b, data)) {
 		frame = join_burst_next(at + done, have - done);
 		done += h.len;
 	}

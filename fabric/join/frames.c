@@ -62,7 +62,7 @@ static bool frames_lanes(struct fabric *f, struct member *m)
 	return true;
 }
 
-/* Take a burst, or a train of it and those after it. */
+/* Take a burst, or a batch of it and those after it. */
 static const char *frames_burst(struct fabric *f, struct jconn *c, struct member *m,
 				const struct join_hdr *h, const u8 *frame, u32 have)
 {

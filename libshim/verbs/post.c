@@ -204,7 +204,7 @@ static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
 /* Whether the engine can execute a WRITE in a batch with others. */
 static bool is_batch_piece(const struct sq_wqe *w)
 {
-	return w->hw == SQ_HW_INLINE && w->total_len <= TRAIN_PIECE;
+	return w->hw == SQ_HW_INLINE && w->total_len <= WRITE_BATCH_PIECE;
 }
 
 /** shim_post_send() - ibv_post_send(3). Return: 0 or errno value. */

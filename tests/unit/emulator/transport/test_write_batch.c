@@ -12,7 +12,7 @@
 
 static struct emu *m;
 static struct emu_qp a, b;
-static struct train t;
+static struct burst_batch t;
 
 /* N WRITEs of 8 bytes from @a to @b, a cache line apart; their payload is in client 0's memory. */
 static void up(void)
@@ -25,7 +25,7 @@ static void up(void)
 	emu_connect(m, 0, 1, &o, &a, &b);
 	qp = &m->hca->qp[a.slot];
 	m->hca->client[1].fabric_reach = 1;
-	t = (struct train){ .n = N };
+	t = (struct burst_batch){ .n = N };
 	t.first = (struct burst){ .op = BOP_WRITE,
 				  .flags = BF_FIRST | BF_LAST,
 				  .path = qp->path,
@@ -37,7 +37,7 @@ static void up(void)
 	t.src.kind = MEM_VM;
 	t.src.n = N;
 	for (i = 0; i < N; i++) {
-		t.piece[i] = (struct train_piece){
+		t.piece[i] = (struct write_batch_piece){
 			.va = (u64)(uintptr_t)(m->c[1].mem + 4096 + 64 * i),
 			.rkey = m->c[1].key,
 			.len = 8,
@@ -226,5 +226,5 @@ static const struct cu_test tests[] = {
 
 int main(void)
 {
-	return cu_run("train", tests);
+	return cu_run("write_batch", tests);
 }
