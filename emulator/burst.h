@@ -5,8 +5,8 @@
  * First PSN, packet count, headers once, payload by reference: what GSO is to TCP. A link that has
  * a reason splits it with burst_split(); all others carry it whole.
  */
-#ifndef EMULATOR_TRANSPORT_BURST_H
-#define EMULATOR_TRANSPORT_BURST_H
+#ifndef EMULATOR_BURST_H
+#define EMULATOR_BURST_H
 
 #include "emulator/hca.h"
 

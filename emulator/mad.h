@@ -6,8 +6,8 @@
  * A field is a position and a width in bits, both in a table; byte areas are offsets. All offsets
  * are those of the MAD, whose common header takes the first 24 bytes.
  */
-#ifndef EMULATOR_CM_MAD_H
-#define EMULATOR_CM_MAD_H
+#ifndef EMULATOR_MAD_H
+#define EMULATOR_MAD_H
 
 #include "emulator/cm/cm.h"
 

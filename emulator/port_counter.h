@@ -3,8 +3,8 @@
  * DOC: port counters: packets and messages are counted in struct hca_fresh first, everything else
  * in the port.
  */
-#ifndef EMULATOR_VERBS_PORT_COUNTER_H
-#define EMULATOR_VERBS_PORT_COUNTER_H
+#ifndef EMULATOR_PORT_COUNTER_H
+#define EMULATOR_PORT_COUNTER_H
 
 #include "emulator/hca.h"
 

@@ -8,8 +8,8 @@
  *
  * A CQ whose event has a deadline has a bit in mod_bits, which the first scan that finds no
  * deadline clears. Deadline and bit are set before the entry is counted: if the holder dies in
- * between, the fabric process counts once more (commit.c), so the event may come early but is never
- * missing.
+ * between, the fabric process counts once more (engine/redo.c), so the event may come early but is
+ * never missing.
  */
 #include "emulator/deadline.h"
 #include "emulator/engine.h"
@@ -73,7 +73,7 @@ void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	struct hca_commit *c = &e->hca->commit;
 
-	/* Until the end the record says that the client waits for an event (commit.c). */
+	/* Until the end the record says that the client waits for an event (engine/redo.c). */
 	c->event_prod = load_relaxed(&seg->chan[cq->chan - 1].prod);
 	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
 	cq->mod_seen = 0;

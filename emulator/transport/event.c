@@ -39,7 +39,10 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
 		return;
 	r->ev[prod % SEG_CHAN_DEPTH] = *ev;
-	/* One count per event: the record lets recovery repeat it if the holder dies (commit.c). */
+	/*
+	 * One count per event: the record lets recovery repeat it if the holder dies
+	 * (engine/redo.c).
+	 */
 	c->wake_chan = chan;
 	store_release(&c->wake, owner);
 	store_release(&r->prod, prod + 1);

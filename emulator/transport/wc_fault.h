@@ -22,8 +22,8 @@
  *
  * The WQEs behind one that is to fail are not begun before it has: they will be flushed.
  */
-#ifndef EMULATOR_TRANSPORT_FAULT_H
-#define EMULATOR_TRANSPORT_FAULT_H
+#ifndef EMULATOR_TRANSPORT_WC_FAULT_H
+#define EMULATOR_TRANSPORT_WC_FAULT_H
 
 #include "emulator/engine.h"
 #include "emulator/transport/rxq.h"

@@ -157,7 +157,7 @@ static int wire_drop_port_down(struct engine *e, const struct burst *b)
 }
 
 /*
- * wire_wire_carry() with a capture record. Bursts that pass a link are recorded there:
+ * wire_carry() with a capture record. Bursts that pass a link are recorded there:
  * fabric/link/link.c.
  */
 static int wire_carry_watched(struct engine *e, const struct burst *b)

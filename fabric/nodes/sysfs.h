@@ -11,8 +11,8 @@
  *
  * PCI domain 0fab is made up, so no real device's directory is ever hidden.
  */
-#ifndef FABRIC_SERVER_SYSFS_H
-#define FABRIC_SERVER_SYSFS_H
+#ifndef FABRIC_NODES_SYSFS_H
+#define FABRIC_NODES_SYSFS_H
 
 #include "emulator/hca.h"
 
