@@ -28,7 +28,8 @@ static const char *statedir_make_private(const char *path)
 	if (st.st_uid != geteuid())
 		return "belongs to another user";
 	if (st.st_mode & 077)
-		return "not private: its mode should be 0700";
+		return st.st_mode & 022 ? "other users can write to it: chmod go-w"
+					: "not private: its mode should be 0700";
 	return NULL;
 }
 

@@ -19,6 +19,9 @@
 /**
  * statedir_find() - the directory's absolute path, whether it exists or not.
  * @given: as for statedir_open()
+ *
+ * If that directory is open to others, who cannot change it, the path is that of rdmaemu-<uid> in
+ * it.
  * Return: 0 or -errno.
  */
 int statedir_find(const char *given, char path[PATH_MAX]);
