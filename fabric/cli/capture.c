@@ -340,8 +340,8 @@ static void capture_print_fabric_gone(const struct opts *o, int ret)
 		print_error("capture: %s: fabric %s: %s", o->capture, o->fabric, strerror(-ret));
 }
 
-bool run_capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-			const char *program)
+enum run_result run_capture_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+				   const char *program)
 {
 	struct proto_capture q;
 	struct proto_msg m;
@@ -358,5 +358,5 @@ bool run_capture_report(const struct opts *o, const struct fabric_paths *p, u32 
 		print_error("capture: %s: 'rdmaemu capture stop' ended it before the program's "
 			    "end, after %llu packets",
 			    q.path, (unsigned long long)q.packets);
-	return !ret && !q.err;
+	return ret || q.err ? RUN_TROUBLE : RUN_DONE;
 }

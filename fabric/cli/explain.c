@@ -39,15 +39,15 @@ int run_journal_summary(const struct fabric_paths *p, u32 run, struct proto_msg 
 	return ret;
 }
 
-bool run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-			const char *program)
+enum run_result run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+				   const char *program)
 {
 	struct proto_msg m;
 	int fd, ret = run_journal_summary(p, run, &m, &fd);
 
 	if (ret) {
 		ctl_print_error(o, ret);
-		return true;
+		return RUN_DONE;
 	}
 	if (!m.log.errors && !m.log.notices)
 		fprintf(stderr, "rdmaemu: nothing to explain: no error, drop, NAK or retry of %s\n",
@@ -57,5 +57,5 @@ bool run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 
 			(unsigned long long)m.log.errors, m.log.errors == 1 ? "" : "s",
 			(unsigned long long)m.log.notices, m.log.notices == 1 ? "" : "s", program);
 	memfd_print(fd, stderr);
-	return true;
+	return RUN_DONE;
 }

@@ -86,30 +86,50 @@ int verb_fault_clear(struct opts *o, const struct fabric_paths *p, int argc, cha
 bool run_faults_is_wanted(const struct opts *o, const struct fabric_paths *p)
 {
 	(void)p;
-	return o->faults;
+	return o->faults || o->must_fire;
 }
 
-bool run_faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		       const char *program)
+/* Print the fabric's lines. Return: 0, or -errno if they cannot be had. */
+static int run_faults_print(const struct fabric_paths *p, struct proto_msg *m)
 {
-	struct proto_msg m = { .op = PROTO_FAULT_LIST, .flags = PROTO_F_SUMMARY };
 	int sock = ctl_connect(p->sock), fd = -1, ret;
 	char line[2 * FAULT_TEXT];
 	FILE *in;
 
-	(void)run;
-	(void)program;
-	ret = sock < 0 ? sock : ctl_call(sock, &m, &fd);
+	ret = sock < 0 ? sock : ctl_call(sock, m, &fd);
 	if (sock >= 0)
 		close(sock);
 	in = ret || fd < 0 ? NULL : fdopen(fd, "r");
-	if (!in) {
-		ctl_print_error(o, ret ? ret : -EPROTO);
-		return true;
-	}
+	if (!in)
+		return ret ? ret : -EPROTO;
 	rewind(in);
 	while (fgets(line, sizeof(line), in))
 		fprintf(stderr, "rdmaemu: %s", line);
 	fclose(in);
-	return true;
+	return 0;
+}
+
+enum run_result run_faults_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+				  const char *program)
+{
+	struct proto_msg m = { .op = PROTO_FAULT_LIST, .flags = PROTO_F_SUMMARY };
+	int ret;
+
+	(void)run;
+	(void)program;
+	m.fault.n = o->must_fire;
+	/* As the fabric has stored it. */
+	snprintf(m.fault.place, sizeof(m.fault.place), "%.240s", o->scenario);
+	ret = run_faults_print(p, &m);
+	if (ret) {
+		ctl_print_error(o, ret);
+		return o->must_fire ? RUN_TROUBLE : RUN_DONE;
+	}
+	if (o->must_fire && !m.fault.id) {
+		print_error("--must-fire: %s", o->scenario[0] ? "the fabric has no rule of the "
+								"scenario"
+							      : "the fabric has no rules");
+		return RUN_NOT_FIRED;
+	}
+	return m.fault.n ? RUN_NOT_FIRED : RUN_DONE;
 }

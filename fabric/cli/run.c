@@ -156,6 +156,7 @@ int run_print_exec_error(const char *program, int err)
 /* Stay as the program's parent, to report at its end. */
 static int run_as_parent(const struct opts *o, const struct fabric_paths *p, char **argv)
 {
+	enum run_result result;
 	u32 run = 0;
 	int status, ret;
 
@@ -164,7 +165,11 @@ static int run_as_parent(const struct opts *o, const struct fabric_paths *p, cha
 	ret = child_run(argv, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
-	if (!run_report_print(o, p, run, argv[0]) && WIFEXITED(status) && !WEXITSTATUS(status))
+	result = run_report_print(o, p, run, argv[0]);
+	/* A program that fails without its fault proves as little as one that succeeds. */
+	if (result == RUN_NOT_FIRED && WIFEXITED(status))
+		return EXIT_NOT_FIRED;
+	if (result == RUN_TROUBLE && WIFEXITED(status) && !WEXITSTATUS(status))
 		return EXIT_TROUBLE;
 	child_exit_as(status);
 }

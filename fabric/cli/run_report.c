@@ -13,14 +13,14 @@ bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p)
 	return o->chaos;
 }
 
-bool run_chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run,
-		      const char *program)
+enum run_result run_chaos_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+				 const char *program)
 {
 	(void)p;
 	(void)run;
 	(void)program;
 	fprintf(stderr, "rdmaemu: chaos seed %llu\n", (unsigned long long)o->chaos_seed);
-	return true;
+	return RUN_DONE;
 }
 
 /* --- all reports ------------------------------------------------------------------------------ */
@@ -44,14 +44,16 @@ bool run_report_is_wanted(const struct opts *o, const struct fabric_paths *p)
 	return false;
 }
 
-bool run_report_print(const struct opts *o, const struct fabric_paths *p, u32 run,
-		      const char *program)
+enum run_result run_report_print(const struct opts *o, const struct fabric_paths *p, u32 run,
+				 const char *program)
 {
-	bool done = true;
+	enum run_result all = RUN_DONE, one;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(reports); i++)
-		if (reports[i].wanted(o, p))
-			done &= reports[i].report(o, p, run, program);
-	return done;
+		if (reports[i].wanted(o, p)) {
+			one = reports[i].report(o, p, run, program);
+			all = one > all ? one : all;
+		}
+	return all;
 }

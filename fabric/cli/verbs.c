@@ -15,13 +15,14 @@ static const struct verb verbs[] = {
 	  .args = "[OPTION]... [--] PROGRAM [ARG]...",
 	  .summary = "Run a program on a fabric, which it starts if needed",
 	  .help = "rdmaemu becomes the program and passes on its exit status, its signals and its "
-		  "terminal. With --explain or --capture it stays as the program's parent, and "
-		  "passes them on all the same.\n"
-		  "Exit status of rdmaemu itself: 125 if the fabric cannot be used, or if the "
+		  "terminal. With --explain, --capture or fault rules it stays as the program's "
+		  "parent, and passes them on all the same.\n"
+		  "Exit status of rdmaemu itself: 123 if a fault rule that must fire did not, "
+		  "whatever the program's status; 125 if the fabric cannot be used, or if the "
 		  "capture failed and the program did not; 126 if the program cannot be executed; "
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
-		   OPT_BIT(OPT_EXPLAIN),
+		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE),
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

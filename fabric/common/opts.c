@@ -60,6 +60,9 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			   "read fault rules from FILE, see rdmaemu-faults(7)" },
 	[OPT_DRY_RUN] = { "dry-run", 0, NULL, NULL, false,
 			  "print the fault rules that would be set, and do nothing else" },
+	[OPT_MUST_FIRE] = { "must-fire", 0, NULL, NULL, false,
+			    "fail if a rule of the scenario (without one: any rule) has not fired "
+			    "when the program ends" },
 	[OPT_PROGRAM] = { "program", 0, "NAME|PID", NULL, false, "only this program" },
 	[OPT_QP] = { "qp", 0, "N", NULL, false, "only the queue pair with this number" },
 	[OPT_FOLLOW] = { "follow", 0, NULL, NULL, false,

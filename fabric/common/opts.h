@@ -26,6 +26,7 @@
 /** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
 enum exit_status {
 	EXIT_USAGE = 2,
+	EXIT_NOT_FIRED = 123, /* `run`: a fault rule that had to fire has not */
 	EXIT_TROUBLE = 125, /* `run`: the program was not started, or its capture failed */
 	EXIT_CANNOT_EXEC = 126,
 	EXIT_NOT_FOUND = 127,
@@ -56,6 +57,7 @@ enum opt_id {
 	OPT_AUDIT,
 	OPT_SCENARIO,
 	OPT_DRY_RUN,
+	OPT_MUST_FIRE,
 	OPT_PROGRAM,
 	OPT_QP,
 	OPT_FOLLOW,
@@ -150,6 +152,7 @@ struct opts {
 	bool json;
 	bool audit;
 	bool dry_run;
+	bool must_fire;
 	bool help;
 	bool follow;
 	bool explain;

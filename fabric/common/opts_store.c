@@ -192,6 +192,7 @@ static const struct opt_value {
 	[OPT_AUDIT] = A_SWITCH(audit),
 	[OPT_SCENARIO] = A_TEXT(scenario, "a file"),
 	[OPT_DRY_RUN] = A_SWITCH(dry_run),
+	[OPT_MUST_FIRE] = A_SWITCH(must_fire),
 	[OPT_PROGRAM] =
 		A_TEXT(program, "a program's name, of at most 31 characters, or its process id"),
 	[OPT_QP] = A_NUMBER(32, qpn, 1, IB_QPN_MASK, "the number of a queue pair, 1 to 0xffffff"),

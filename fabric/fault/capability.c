@@ -137,7 +137,8 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-#define KEYS_OF_CALLS (KEY(EVENT) | KEY(NODE) | KEY(PROGRAM) | KEY(PID) | KEY(AT) | KEYS_TURN)
+#define KEYS_OF_CALLS                                                                              \
+	(KEY(EVENT) | KEY(NODE) | KEY(PROGRAM) | KEY(PID) | KEY(AT) | KEYS_TURN | KEY(MUST_FIRE))
 
 int fault_check_event(struct fault_rule *r, struct fault_bad *bad)
 {

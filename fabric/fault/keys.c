@@ -108,6 +108,7 @@ static const char *const keys[K_END] = {
 	[K_ERRNO] = "errno",
 	[K_SIGNAL] = "signal",
 	[K_PERIOD] = "period",
+	[K_MUST_FIRE] = "must-fire",
 	[K_PERCENT] = "P%",
 	[K_TIME] = "a time",
 	[K_RATE] = "a rate",

@@ -48,7 +48,8 @@ enum fault_key {
 	K_PERIOD,
 	K_KEYS, /* up to here: with '=' */
 	K_BARE = K_KEYS,
-	K_PERCENT = K_BARE,
+	K_MUST_FIRE = K_BARE, /* every action takes it */
+	K_PERCENT,
 	K_TIME,
 	K_RATE,
 	K_EVENT,

@@ -81,38 +81,65 @@ static void list_write_text(const struct fabric *f, FILE *out)
 	}
 }
 
-/* Printed at the end of a run: the rules that did nothing, and the seed if it decided anything. */
-static void list_write_summary(const struct fabric *f, FILE *out)
+/*
+ * Whether the rule must have fired at the end of a run with the scenario @q->place ("": with none).
+ * A rule marked `must-fire` of another run's scenario may fire later.
+ */
+static bool rule_must_fire(const struct fault_rule *r, const struct proto_fault *q)
 {
+	size_t n = strnlen(q->place, sizeof(q->place));
+	bool own = n && !strncmp(r->place, q->place, n) && r->place[n] == ':';
+
+	if (q->n && (own || !n))
+		return true;
+	return r->what.must_fire && (own || !r->place[0]);
+}
+
+static void list_write_unfired(const struct fault_rule *r, bool must, FILE *out)
+{
+	fprintf(out, "fault %s %snever %s: %s%s%s%s", r->name, must ? "must fire, but " : "",
+		r->seen ? "hit" : "matched", r->text, r->place[0] ? " (" : "", r->place,
+		r->place[0] ? ")" : "");
+	if (r->seen)
+		fprintf(out, ": seen %llu time%s", (unsigned long long)r->seen,
+			r->seen == 1 ? "" : "s");
+	fputc('\n', out);
+}
+
+/* Printed at the end of a run: the rules that did nothing, and the seed if it decided anything. */
+static void list_write_summary(const struct fabric *f, struct proto_fault *q, FILE *out)
+{
+	const struct proto_fault asked = *q;
 	const struct faults *t = f->faults;
 	const struct fault_rule *r;
+	bool must;
 	u32 i;
 
-	for (i = 0; i < t->high; i++) {
+	for (i = q->id = q->n = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		if (!r->id || r->hits)
+		if (!r->id)
 			continue;
-		fprintf(out, "fault %s never %s: %s%s%s%s", r->name, r->seen ? "hit" : "matched",
-			r->text, r->place[0] ? " (" : "", r->place, r->place[0] ? ")" : "");
-		if (r->seen)
-			fprintf(out, ": seen %llu times", (unsigned long long)r->seen);
-		fputc('\n', out);
+		must = rule_must_fire(r, &asked);
+		q->id += must;
+		q->n += must && !r->hits;
+		if (!r->hits)
+			list_write_unfired(r, must, out);
 	}
 	if (t->random)
 		fprintf(out, "faults were decided by --seed %llu\n",
 			(unsigned long long)f->hca->seed);
 }
 
-int fault_list_memfd(struct fabric *f, u32 flags)
+int fault_list_memfd(struct fabric *f, struct proto_msg *m)
 {
 	struct text_out text;
 	FILE *out = text_begin(&text);
 
 	if (!out)
 		return -ENOMEM;
-	if (flags & PROTO_F_SUMMARY)
-		list_write_summary(f, out);
-	else if (flags & PROTO_F_JSON)
+	if (m->flags & PROTO_F_SUMMARY)
+		list_write_summary(f, &m->fault, out);
+	else if (m->flags & PROTO_F_JSON)
 		list_write_json(f, out);
 	else
 		list_write_text(f, out);

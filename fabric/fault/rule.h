@@ -233,6 +233,7 @@ struct fault_what {
 	s32 signo; /* kill */
 	bool has_reason;
 	bool force; /* fail: accept an errno the man page does not list */
+	bool must_fire; /* a run at whose end it has not hit fails */
 	char call[48]; /* fail: the function's name */
 	u32 call_id; /* its enum call_id, set by the check */
 	char groups[FAULT_GROUPS]; /* partition: "a,b|c|*" */

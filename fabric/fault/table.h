@@ -106,10 +106,9 @@ void fault_rule_set_due(struct fabric *f, struct fault_rule *r, u64 at);
 /** fault_list_next() - PROTO_FAULT_NEXT: @m becomes the answer. Return: 0 or -ENOENT. */
 int fault_list_next(const struct fabric *f, struct proto_msg *m);
 /**
- * fault_list_memfd() - PROTO_FAULT_LIST, in the format of @flags (enum proto_flags). Return: a
- * memfd or -errno.
+ * fault_list_memfd() - PROTO_FAULT_LIST, in the format of @m's flags. Return: a memfd or -errno.
  */
-int fault_list_memfd(struct fabric *f, u32 flags);
+int fault_list_memfd(struct fabric *f, struct proto_msg *m);
 /** fault_list_json() - the same as a JSON object that the caller owns. */
 struct json_object *fault_list_json(const struct fabric *f);
 

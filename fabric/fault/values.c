@@ -415,6 +415,8 @@ static bool bare_parse(struct fault_rule *r, u32 kind, const char *word)
 	struct fault_what *w = &r->what;
 
 	switch (kind) {
+	case K_MUST_FIRE:
+		return w->must_fire = !strcmp(word, "must-fire");
 	case K_PERCENT:
 		return probability_parse(word, true, &r->when.prob);
 	case K_TIME:
@@ -445,7 +447,7 @@ int fault_bare_parse(struct fault_rule *r, u64 kinds, const char *word)
 	u32 kind;
 
 	for (kind = K_BARE; kind < K_END; kind++)
-		if ((kinds & BIT64(kind)) && bare_parse(r, kind, word))
+		if (((kinds | KEY(MUST_FIRE)) & BIT64(kind)) && bare_parse(r, kind, word))
 			return (int)kind;
 	return -1;
 }

@@ -90,7 +90,11 @@ enum proto_op {
 	PROTO_JOURNAL,
 	/* FAULT_NEXT: in: fault.id. out: the rule with the lowest id from there on. -ENOENT */
 	PROTO_FAULT_NEXT,
-	/* FAULT_LIST: out: as STATUS; PROTO_F_SUMMARY: lines for the end of a run, maybe none */
+	/*
+	 * FAULT_LIST: out: as STATUS. PROTO_F_SUMMARY: lines for the end of a run, maybe none; in:
+	 * fault.place: its scenario, fault.n: all rules of it must have fired, without one all of
+	 * the fabric; out: fault.id: how many rules had to fire, fault.n: how many did not.
+	 */
 	PROTO_FAULT_LIST,
 	/* CALL: in: call.id. out: call.err, call.event: how the call fails; 0: it does not. */
 	PROTO_CALL,

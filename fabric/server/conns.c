@@ -302,7 +302,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_CAPTURE_LIST:
 		out = m->op == PROTO_STATUS	  ? status_make(f, &m->flags)
 		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
-		      : m->op == PROTO_FAULT_LIST ? fault_list_memfd(f, m->flags)
+		      : m->op == PROTO_FAULT_LIST ? fault_list_memfd(f, m)
 						  : fabric_capture_list(f, m->flags);
 		if (out < 0)
 			return out;

@@ -101,6 +101,7 @@ static void trial_print_summary_json(const struct trial *t)
 
 int trial_print_summary(struct trial *t)
 {
+	struct proto_msg list = { .op = PROTO_FAULT_LIST };
 	char nodes[1024];
 	int ret;
 
@@ -111,7 +112,7 @@ int trial_print_summary(struct trial *t)
 	if (t->printed)
 		puts("");
 	fflush(stdout);
-	ret = memfd_print(fault_list_memfd(&t->fabric, 0), stdout);
+	ret = memfd_print(fault_list_memfd(&t->fabric, &list), stdout);
 	trial_nodes_text(t, nodes, sizeof(nodes));
 	printf("%llu frames, %llu RDMA packets, %llu that make no sense; connections: %u; nodes: "
 	       "%s\n",
