@@ -67,6 +67,7 @@ U := $(T)/unit
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
 $(U)/fabric/fault/test_rules: $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(U)/fabric/fault/test_rules: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
+$(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \

@@ -16,6 +16,7 @@
 
 struct client;
 struct fabric;
+struct nldev;
 
 #define CONN_MAX_FDS 4u /* descriptors in one message, either way */
 
@@ -31,6 +32,7 @@ struct conn {
 	struct ucred cred;
 	struct client *client; /* NULL: its process is no client */
 	struct proto_msg *follow; /* the PROTO_LOG request that it follows, moved on; NULL: none */
+	struct nldev *nldev; /* it is a netlink socket; NULL: it is not */
 	bool hold; /* it is a lease as long as it is open */
 	bool dead; /* closed; freed when the current batch of events is done */
 	struct conn *next;

@@ -136,6 +136,12 @@ enum proto_op {
 	 * there is no capture.
 	 */
 	PROTO_INJECT_SETTLED,
+	/*
+	 * NLDEV: in: nldev. From the answer on, the connection is a netlink socket of NETLINK_RDMA:
+	 * its messages are netlink's, both ways, but for further ones of this kind, which change
+	 * nldev.portid and have no answer.
+	 */
+	PROTO_NLDEV,
 };
 
 enum proto_flags {
@@ -415,6 +421,18 @@ struct proto_settled {
 	u64 packets;
 };
 
+/**
+ * struct proto_nldev - who asks on a netlink socket.
+ * @portid: the socket's address
+ * @pidns: st_ino of /proc/self/ns/pid
+ */
+struct proto_nldev {
+	u64 pidns;
+	u32 portid;
+	u32 pad;
+	char node[PROTO_NODE_SIZE]; /* empty: the host */
+};
+
 #define PROTO_FRAME 4608u /* the largest MTU and all headers */
 
 /** struct proto_frame - a frame. @link: LINKTYPE_* of pcap: enum roce_link */
@@ -447,6 +465,7 @@ struct proto_msg {
 		struct proto_inject inject;
 		struct proto_frame frame;
 		struct proto_settled settled;
+		struct proto_nldev nldev;
 		struct hca_dev dev; /* isolated clients have no HCA memory to read it from */
 	};
 };

@@ -14,6 +14,7 @@
 #include "fabric/journal/log.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/server/clients.h"
+#include "fabric/server/conn_nldev.h"
 #include "fabric/server/server.h"
 #include "fabric/server/status.h"
 
@@ -69,6 +70,8 @@ void conn_close(struct fabric *f, struct conn *c)
 	loop_watch_close(&c->w);
 	f->conns.n--;
 	follow_end(f, c);
+	free(c->nldev);
+	c->nldev = NULL;
 	f->server->leases.n -= c->hold;
 	f->conns.has_dead = true;
 	if (cl) {
@@ -336,6 +339,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return inject_frame(f, c, m);
 	case PROTO_INJECT_SETTLED:
 		return inject_settled(f, c, m);
+	case PROTO_NLDEV:
+		return conn_nldev_start(f, c, m);
 	case PROTO_STOP:
 		fabric_note(f, "stopped by process %d", c->cred.pid);
 		f->leaving = true;
@@ -434,8 +439,10 @@ static void conn_on_message(struct fabric *f, struct watch *w, u32 events)
 	int i;
 
 	(void)events;
-	for (i = 0; i < BATCH && conn_serve_one(f, c); i++)
+	for (i = 0; i < BATCH && !c->nldev && conn_serve_one(f, c); i++)
 		;
+	if (c->nldev && !c->dead && !conn_nldev_serve(f, c))
+		conn_close(f, c);
 }
 
 static void conn_admit(struct fabric *f, int fd)

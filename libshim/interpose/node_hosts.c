@@ -21,6 +21,7 @@
 #include "emulator/ib.h"
 #include "emulator/node.h"
 #include "libshim/interpose/interpose.h"
+#include "libshim/interpose/netlink.h"
 #include "libshim/interpose/rpc_signal.h"
 #include "libshim/interpose/syscall.h"
 
@@ -140,6 +141,8 @@ int hook_connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	union address to;
 
+	if (unlikely(netlink_is_ours(fd)))
+		return netlink_connect(addr, len);
 	return libc_next(connect)(
 		fd, node_addr_to_loopback(addr, len, &to, (const void *)libc_next(connect)), len);
 }
@@ -148,6 +151,8 @@ int hook_bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	union address to;
 
+	if (unlikely(netlink_is_ours(fd)))
+		return netlink_bind(fd, addr, len);
 	return libc_next(bind)(
 		fd, node_addr_to_loopback(addr, len, &to, (const void *)libc_next(bind)), len);
 }

@@ -97,7 +97,8 @@ capture capture|nodes
 join join|link
 journal journal|fault
 inject inject|capture|link|nodes
-server server|inject|journal|join|capture|fault|link|nodes
+nldev nldev
+server server|inject|nldev|journal|join|capture|fault|link|nodes
 EOF
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \
