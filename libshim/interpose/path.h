@@ -68,6 +68,11 @@ const char *path_root(size_t *len);
  * Return: descriptor, or -1 if it is no such file or the value is unavailable. Keeps errno.
  */
 int path_counter_open(const char *mapped, int flags);
+/* Descriptors that path_counter_open() has made, a bit each; those above the last are not known. */
+#define PATH_COUNTER_FDS 4096
+extern u64 path_counter_fds[PATH_COUNTER_FDS / 64];
+/** path_counter_refresh() - if @fd is a counter's file, write the current value into it. */
+void path_counter_refresh(int fd);
 /**
  * path_counters_set_hca() - read counters from @hca from now on, which holds the devices of this
  * process's node from @first_dev on. @hca: NULL: ask the fabric process

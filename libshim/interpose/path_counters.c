@@ -2,10 +2,12 @@
 /*
  * Port counters: files whose content is made when they are opened.
  *
- * Each open() yields a new memory file with the counter's current value. A program that has HCA
- * memory mapped reads the value there; others, isolated clients and programs like cat(1) among
- * them, ask the fabric process, on a connection of their own. That takes no lock: the open() may
- * come from a signal handler or after vfork().
+ * Each open() yields a new memory file with the counter's current value, and a file that is read
+ * again from its start has a new one, as a file of sysfs has (path_counters_read.c). The name of
+ * the memory file says which counter it is of. A program that has HCA memory mapped reads the value
+ * there; others, isolated clients and programs like cat(1) among them, ask the fabric process, on a
+ * connection of their own. That takes no lock: the open() may come from a signal handler or after
+ * vfork().
  *
  * Without an answer, and for paths relative to a directory of the tree, the program gets the tree's
  * own file.
@@ -32,6 +34,10 @@ struct counter_path {
 	enum port_dir dir;
 	const char *file;
 };
+
+#define FILE_NAME "rdmaemu/" /* of a memory file; the counter's path follows */
+
+u64 path_counter_fds[PATH_COUNTER_FDS / 64];
 
 /* HCA memory of this process, if it is a client that has it mapped. */
 static const struct hca *own_hca;
@@ -122,25 +128,74 @@ static bool counter_value_read(const struct counter_path *c, u64 *value)
 	return false;
 }
 
+/* Write the value into the file. The length of a counter's text does not shrink, as a rule. */
+static int counter_file_fill(int fd, u64 value)
+{
+	char text[24];
+	struct stat st;
+	ssize_t n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
+
+	if (sys_pwrite(fd, text, (size_t)n, 0) != n)
+		return -EIO;
+	if (!sys_fstat(fd, &st) && st.st_size > n)
+		syscall(SYS_ftruncate, fd, n);
+	return 0;
+}
+
+static int counter_file_make(const struct counter_path *c, int flags)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), FILE_NAME "%s/ports/%u/%s/%s", c->dev, c->port,
+		 c->dir == DIR_COUNTERS ? "counters" : "hw_counters", c->file);
+	return (int)syscall(SYS_memfd_create, name, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+}
+
 int path_counter_open(const char *mapped, int flags)
 {
 	int saved = errno, fd = -1;
 	struct counter_path c;
-	char text[24];
 	u64 value;
-	ssize_t n;
 
 	if ((flags & (O_ACCMODE | O_PATH | O_DIRECTORY)) != O_RDONLY ||
 	    !counter_path_parse(mapped, &c) || !counter_value_read(&c, &value))
 		goto out;
-	n = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
-	fd = (int)syscall(SYS_memfd_create, c.file, flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
-	if (fd >= 0 &&
-	    (sys_write(fd, text, (size_t)n) != n || syscall(SYS_lseek, fd, 0, SEEK_SET))) {
+	fd = counter_file_make(&c, flags);
+	if (fd >= 0 && counter_file_fill(fd, value)) {
 		sys_close(fd);
 		fd = -1;
 	}
+	if (fd >= 0 && fd < PATH_COUNTER_FDS)
+		fetch_or(&path_counter_fds[fd / 64], BIT64(fd % 64));
 out:
 	errno = saved;
 	return fd;
+}
+
+void path_counter_refresh(int fd)
+{
+	static const char head[] = "/memfd:" FILE_NAME;
+	char link[48], name[192], *end;
+	struct counter_path c;
+	int saved = errno;
+	ssize_t n;
+	u64 value;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = syscall(SYS_readlinkat, AT_FDCWD, link, name, sizeof(name) - 1);
+	if (n < 0)
+		goto out;
+	name[n] = '\0';
+	if (strncmp(name, head, sizeof(head) - 1) != 0) {
+		/* It was closed, and is something else now. */
+		fetch_and(&path_counter_fds[fd / 64], ~BIT64(fd % 64));
+		goto out;
+	}
+	end = strstr(name, " (deleted)");
+	if (end)
+		*end = '\0';
+	if (counter_path_parse(name, &c) && counter_value_read(&c, &value))
+		counter_file_fill(fd, value);
+out:
+	errno = saved;
 }
