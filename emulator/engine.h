@@ -119,7 +119,8 @@ static inline bool budget_left(const struct engine *e)
 /** engine_try() - take the token if it is free. */
 bool engine_try(struct engine *e);
 /**
- * engine_enter() - take the token, waiting for it (spin, then sleep in small steps).
+ * engine_enter() - take the token, waiting for it: spin, then queue for it and sleep in small
+ * steps.
  * Return: 0, or -EIO when the fabric process has gone.
  */
 int engine_enter(struct engine *e);
@@ -141,6 +142,36 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot);
  * found nothing. Return: whether it served.
  */
 bool engine_poke(struct engine *e);
+
+/* --- engine/token_queue.c --- */
+
+/* Holdings of others that may pass the head of the queue before the token is reserved for it. */
+#define TOKEN_PASSES 16u
+/* Calls of token_queue_try() in which the head of the queue does not move before it is skipped. */
+#define TOKEN_LAPSE_LOOKS 1000u
+
+/**
+ * struct token_wait - a place in the queue for the token. All 0 at first.
+ * @drawn: @ticket is valid
+ * @head: the head of the queue at the last call, and @looks, calls since it moved
+ */
+struct token_wait {
+	u32 ticket;
+	u32 head;
+	u32 looks;
+	bool drawn;
+};
+
+/**
+ * token_queue_try() - queue for the token unless queued already, and take it if it is this
+ * waiter's turn. Return: whether it was taken; @w is out of the queue then.
+ */
+bool token_queue_try(struct engine *e, struct token_wait *w);
+/**
+ * token_queue_next() - what the token becomes when its holder leaves: free, or reserved for the
+ * head of the queue. For engine_leave().
+ */
+u64 token_queue_next(struct hca *hca);
 
 /* --- engine/timers.c --- */
 

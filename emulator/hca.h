@@ -24,7 +24,7 @@
 #include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 8u
+#define HCA_VERSION 9u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -367,6 +367,25 @@ struct hca_commit {
 #define TOKEN_FREE   0ULL
 #define TOKEN_FABRIC 0xffffffffULL
 
+/* The low half of the token's value while it is reserved; the high half is the ticket. */
+#define TOKEN_RESERVED 0xfffffffeULL
+#define TOKEN_WAITERS  1024u
+
+/**
+ * struct hca_token_queue - the queue of those that wait for the token: engine/token_queue.c.
+ * @tail: tickets drawn so far
+ * @head: the ticket whose turn it is; the holder of the token changes it
+ * @passed: holdings of others that have ended since it was its turn
+ * @who: the token value of the process that drew a ticket, by ticket; 0: unknown
+ */
+struct hca_token_queue {
+	u32 tail;
+	u32 head;
+	u32 passed;
+	u32 pad;
+	u64 who[TOKEN_WAITERS];
+};
+
 /** token_of() - the token's value while client @client of generation @gen has it. */
 static inline u64 token_of(u32 client, u32 gen)
 {
@@ -455,8 +474,10 @@ struct hca {
 	u32 serve_from; /* client that has the next turn, where a budget was used up */
 	u64 served; /* rounds in which holders served all pending doorbells */
 	struct hca_fresh fresh;
+	u32 waiting; /* @queue may not be empty */
 
 	struct hca_commit commit;
+	struct hca_token_queue queue cacheline_aligned;
 
 	u64 pending_clients[HCA_MAX_CLIENTS / 64] cacheline_aligned;
 

@@ -10,6 +10,9 @@
  * the token back and only then looks at hca->pending again. Both sides use sequentially consistent
  * read-modify-writes, so one of the two always sees the other: no doorbell is lost, nobody waits.
  *
+ * Posters and pollers never wait. A command does: it spins, then draws a ticket
+ * (emulator/engine/token_queue.c), and the token is reserved for it after a few more holdings.
+ *
  * What does not fit into the budget stays pending; the fabric process is kicked and leaves the
  * programs some time to go on with it from their next post or poll.
  *
@@ -46,6 +49,12 @@ static bool token_retry(struct engine *e)
 	       token_cas(e->hca, TOKEN_FREE, e->token);
 }
 
+/* The waiter that it is reserved for serves doorbells, unless it never comes. */
+static bool token_is_reserved(const struct hca *hca)
+{
+	return (u32)load_relaxed(&hca->token) == TOKEN_RESERVED;
+}
+
 bool engine_try(struct engine *e)
 {
 	if (!token_cas(e->hca, TOKEN_FREE, e->token))
@@ -56,9 +65,11 @@ bool engine_try(struct engine *e)
 
 int engine_enter(struct engine *e)
 {
+	struct token_wait w = { 0 };
 	u32 tries = 0;
 
-	while (!token_retry(e)) {
+	/* With a ticket, the token is taken in its turn only. */
+	while (tries < REST_SPINS ? !token_retry(e) : !token_queue_try(e, &w)) {
 		if (load_relaxed(&e->hca->fatal))
 			return -EIO;
 		backoff_wait(tries, NAP_NS);
@@ -208,6 +219,7 @@ void engine_leave(struct engine *e)
 	struct hca *hca = e->hca;
 	void *ctx = e->ctx;
 	bool kick = false;
+	u64 next;
 	bool more;
 
 	for (;;) {
@@ -216,9 +228,15 @@ void engine_leave(struct engine *e)
 			more = token_serve_pending(e) && budget_left(e);
 		kick |= e->kick || (!more && load_relaxed(&hca->pending));
 		/* Once it is given back, another thread of this process may own @e. */
-		exchange(&hca->token, TOKEN_FREE);
+		next = token_queue_next(hca);
+		exchange(&hca->token, next);
 		if (!more || !load_relaxed(&hca->pending))
 			break;
+		if (unlikely(next != TOKEN_FREE)) {
+			/* The waiter serves it, or the fabric process should it never come. */
+			kick |= !load_relaxed(&hca->watching);
+			break;
+		}
 		if (unlikely(!has_pending_near(e))) {
 			kick |= !load_relaxed(&hca->watching);
 			break;
@@ -243,8 +261,11 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 	if (!engine_try(e)) {
 		seg_ring(seg, slot);
 		client_set_pending(e->hca, e->self);
-		if (!engine_try(e))
+		if (!engine_try(e)) {
+			if (unlikely(token_is_reserved(e->hca)) && !load_relaxed(&e->hca->watching))
+				e->host->kick(e->ctx);
 			return;
+		}
 	} else {
 		req_run_qp(e, slot);
 	}

@@ -60,6 +60,8 @@ static struct json_object *status_json_engine(const struct fabric *f)
 	json_add_int(o, "steals", f->hca->steals);
 	if (token == TOKEN_FREE) {
 		json_add_str(o, "holder", "none");
+	} else if ((u32)token == TOKEN_RESERVED) {
+		json_add_str(o, "holder", "reserved");
 	} else if (token == TOKEN_FABRIC || !cl || cl->gen != (u32)(token >> 32)) {
 		json_add_str(o, "holder", token == TOKEN_FABRIC ? "fabric" : "unknown");
 	} else {
@@ -330,7 +332,7 @@ static u32 status_add_audit(struct json_object *o, struct fabric *f)
 	char why[256];
 	int tries, ret;
 
-	for (tries = 0; !engine_try(&f->engine); tries++) {
+	for (tries = 0; !work_try_token(f); tries++) {
 		if (tries == AUDIT_TRIES) {
 			json_add_str(o, "audit", "the engine is busy");
 			return PROTO_F_BUSY;

@@ -4,7 +4,8 @@
  *
  * Work is found by checking state, not by queues: dead clients, deadlines, doorbells in shared
  * memory. If some is due, the loop tries once to take the token, and if another process has it
- * again after 50 us, 100 us, up to a millisecond; meanwhile it serves its sockets.
+ * again after 50 us, 100 us, up to a millisecond, and after 8 attempts it queues for the token
+ * (emulator/engine/token_queue.c); meanwhile it serves its sockets.
  *
  * In a fabric that is not isolated, doorbells are left to the programs for a while: a program moves
  * data with one copy, the fabric process needs two. Deadlines, dead clients, and QPs for which a
@@ -28,6 +29,7 @@
 
 #define BACKOFF_MIN_NS	   (50 * NSEC_PER_USEC)
 #define BACKOFF_MAX_NS	   NSEC_PER_MSEC
+#define QUEUE_ATTEMPTS	   8u /* for the token, before the fabric process queues for it */
 #define BACKOFF_STOPPED_NS (20 * NSEC_PER_MSEC)
 #define PENDING_WAIT_NS	   (200 * NSEC_PER_USEC)
 #define LATE_TURNS	   256u /* so long deadlines wait for bursts of rules */
@@ -74,13 +76,41 @@ static bool work_is_holder_gone(struct fabric *f, struct client *cl)
 		  : real_ns() - f->server->work.busy_since > STRANGER_NS;
 }
 
+bool work_try_token(struct fabric *f)
+{
+	struct work *w = &f->server->work;
+
+	/* In the queue, the token is taken in its turn only. */
+	if (w->attempts < QUEUE_ATTEMPTS && !w->queued.drawn) {
+		w->attempts++;
+		if (!engine_try(&f->engine))
+			return false;
+	} else if (!token_queue_try(&f->engine, &w->queued)) {
+		return false;
+	}
+	w->attempts = 0;
+	return true;
+}
+
+/* When the token, which another process has, is to be tried again. */
+static void work_retry_later(struct work *w, u64 now)
+{
+	if (w->busy_noted)
+		w->backoff_ns = BACKOFF_STOPPED_NS;
+	else if (!w->backoff_ns || w->queued.drawn)
+		w->backoff_ns = BACKOFF_MIN_NS; /* the token may be reserved, and idle */
+	else
+		w->backoff_ns = min_u64(2 * w->backoff_ns, BACKOFF_MAX_NS);
+	w->retry_at = now + w->backoff_ns;
+}
+
 static bool work_take_token(struct fabric *f, u64 now)
 {
 	struct engine *e = &f->engine;
 	struct client *cl;
 	u64 token;
 
-	if (engine_try(e))
+	if (work_try_token(f))
 		goto taken;
 	token = load_relaxed(&f->hca->token);
 	if (token != TOKEN_FREE) {
@@ -93,12 +123,7 @@ static bool work_take_token(struct fabric *f, u64 now)
 			goto taken;
 		}
 	}
-	f->server->work.backoff_ns =
-		f->server->work.busy_noted ? BACKOFF_STOPPED_NS
-		: f->server->work.backoff_ns
-			? min_u64(2 * f->server->work.backoff_ns, BACKOFF_MAX_NS)
-			: BACKOFF_MIN_NS;
-	f->server->work.retry_at = now + f->server->work.backoff_ns;
+	work_retry_later(&f->server->work, now);
 	return false;
 taken:
 	if (f->server->work.busy_noted)
@@ -182,9 +207,10 @@ static bool work_is_due(struct fabric *f, u64 now)
 		helpers_check_done(f);
 		fabric_capture_wake_writers(f);
 	}
-	return work_is_pending_due(f, now) || commands || f->clients.n_dead ||
-	       fabric_ports_due(f) || fabric_capture_due(f) || inject_due(f) || join_due(f, now) ||
-	       fault_table_is_due(f) || load_relaxed(&f->hca->via_any) || now >= work_next_due(f);
+	return work_is_pending_due(f, now) || commands || f->server->work.queued.drawn ||
+	       f->clients.n_dead || fabric_ports_due(f) || fabric_capture_due(f) || inject_due(f) ||
+	       join_due(f, now) || fault_table_is_due(f) || load_relaxed(&f->hca->via_any) ||
+	       now >= work_next_due(f);
 }
 
 void work_prepare_sleep(struct fabric *f, u64 *next)

@@ -9,6 +9,8 @@
 struct work {
 	u64 retry_at; /* the token was busy: retry then; 0: it was not */
 	u64 backoff_ns; /* the next wait for it */
+	u32 attempts; /* in vain so far */
+	struct token_wait queued; /* after several of them */
 	u64 busy_token; /* its holder then */
 	u64 busy_since;
 	bool busy_noted; /* the journal says that this holder is stopped */
@@ -25,6 +27,11 @@ struct work {
  * NEVER).
  */
 u64 work_run(struct fabric *f);
+/**
+ * work_try_token() - try once to take the token; after several calls in vain, each of them is a
+ * look from a place in the queue. Return: whether it was taken.
+ */
+bool work_try_token(struct fabric *f);
 /** work_deadline() - fabric time of the next deadline; ~0: there is none. */
 u64 work_deadline(const struct fabric *f);
 /** work_is_quiet() - whether the engine has no work until that deadline. */
