@@ -36,7 +36,7 @@ MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
 mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
 
 .PHONY: tests
-tests: $(T)/supervise $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
+tests: $(T)/supervise $(T)/gettimeofday_naps.so $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
 
 define mutant
 $(T)/mutants/$(1)/mutant.c: $(call mutant_src,$(1)) tests/mutants/$(1).sed
@@ -118,6 +118,12 @@ $(T)/supervise: tests/lib/tools/supervise.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -o $@ $<
+
+# perftest runs with it, as it is: neither is it what sanitizers check.
+$(T)/gettimeofday_naps.so: tests/lib/tools/gettimeofday_naps.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -fPIC -shared -o $@ $<
 
 # sys_frames writes frames.
 $(T)/sys_frames: $(TRACES_OBJ)

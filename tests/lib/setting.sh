@@ -164,20 +164,27 @@ audit_all() {
 	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" status --audit "$@"
 }
 
+# clock_env PROGRAM - the variable that makes perftest's programs sleep while they calibrate their clock
+clock_env() {
+	case ${1##*/} in
+	ib_*_bw | ib_*_lat | raw_ethernet_*) echo "LD_PRELOAD=$T/gettimeofday_naps.so" ;;
+	esac
+}
+
 # command_a COMMAND... - leave in CMD the command line that runs COMMAND at the server's place; command_b
 # at the client's. SERVER_ENV and CLIENT_ENV may hold variables, PAIR_SERVER and PAIR_CLIENT a wrapper
 # command, RUN_FLAGS flags of `rdmaemu run`.
 command_a() {
 	setting_up || return
-	# shellcheck disable=SC2206
-	CMD=(timeout --foreground -k 5 "$LIMIT" env ${SERVER_ENV-} ${PAIR_SERVER-}
+	# shellcheck disable=SC2206,SC2046
+	CMD=(timeout --foreground -k 5 "$LIMIT" env $(clock_env "$1") ${SERVER_ENV-} ${PAIR_SERVER-}
 		"$RDMAEMU" run ${RUN_FLAGS-} "${SERVER_AT[@]}" -- "$@")
 }
 
 command_b() {
 	setting_up || return
-	# shellcheck disable=SC2206
-	CMD=("${IN_CLIENT[@]}" timeout --foreground -k 5 "$LIMIT" env ${CLIENT_ENV-} ${PAIR_CLIENT-}
+	# shellcheck disable=SC2206,SC2046
+	CMD=("${IN_CLIENT[@]}" timeout --foreground -k 5 "$LIMIT" env $(clock_env "$1") ${CLIENT_ENV-} ${PAIR_CLIENT-}
 		"$RDMAEMU" run ${RUN_FLAGS-} "${CLIENT_AT[@]}" -- "$@")
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow 70
+# waits
 # settings: one nodes fabrics
 # The latency programs of perftest over RC.
 . "$(dirname "$0")/../../lib/lib.sh"
