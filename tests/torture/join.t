@@ -7,4 +7,4 @@
 need python3
 export TOP RDMAEMU T TEST_DIR SLOW
 seconds=${TORTURE_SECONDS:-${TORTURE_N:+600}}
-python3 "$TOP/tests/torture/join.py" "${seconds:-45}" ${TORTURE_SEED-}
+python3 "$TOP/tests/torture/join.py" "${seconds:-20}" ${TORTURE_SEED-}
