@@ -65,8 +65,9 @@ $(UNIT_BIN):
 # Those that test parts of the fabric process.
 U := $(T)/unit
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
-$(U)/fabric/fault/test_rules: $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
-$(U)/fabric/fault/test_rules: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
+$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
+	$(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
+$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
 # One of the recorder's, whose profiles the fabric process reads.

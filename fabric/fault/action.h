@@ -87,6 +87,11 @@ void fault_resume_all(struct fabric *f);
 
 void fault_limit_added(struct fabric *f, struct fault_rule *r);
 void fault_limit_removed(struct fabric *f, struct fault_rule *r);
+/**
+ * fault_limit_check() - check that the rule lowers a limit of a device, unless a node that it is
+ * about may still come. Return: 0 or -EINVAL with *bad.
+ */
+int fault_limit_check(const struct fabric *f, const struct fault_rule *r, struct fault_bad *bad);
 /** fault_limit_update() - set the limits of all devices, also of new ones, from the rules. */
 void fault_limit_update(struct fabric *f);
 

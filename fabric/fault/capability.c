@@ -10,6 +10,7 @@
 #include "fabric/fault/parse.h"
 #include "fabric/proto/calls.h"
 #include "fabric/fault/capability.h"
+#include "fabric/fault/contradiction.h"
 #include "fabric/fault/keys.h"
 
 #include <stdio.h>
@@ -70,7 +71,8 @@ static const struct outcome {
 	  0 },
 	{ WCS_REM_OP_ERR, RELIABLE, REQUESTS, 0 },
 	{ WCS_RETRY_EXC_ERR, RELIABLE, REQUESTS, 0 },
-	{ WCS_RNR_RETRY_EXC_ERR, RELIABLE, REQUESTS, 0 },
+	/* A WRITE without immediate needs nothing that a responder could lack. */
+	{ WCS_RNR_RETRY_EXC_ERR, RELIABLE, REQUESTS & ~WR(RDMA_WRITE), 0 },
 	{ WCS_REM_ABORT_ERR, RELIABLE, REQUESTS, 0 },
 	{ WCS_FATAL_ERR, RELIABLE, REQUESTS | WINDOWS, 0 },
 	{ WCS_RESP_TIMEOUT_ERR, RELIABLE, REQUESTS, 0 },
@@ -132,7 +134,7 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 				    ib_wc_status_name(r->what.status));
 	w->types = types &
 		   ((w->wr_ops & ~RECV ? o->types : 0) | (w->wr_ops & RECV ? o->recv_types : 0));
-	return 0;
+	return fault_check_work_words(r, bad);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */

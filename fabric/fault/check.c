@@ -2,6 +2,7 @@
 /* Checks that the words of a fault rule make sense together. See rule.h. */
 #include "emulator/mad.h"
 #include "fabric/fault/capability.h"
+#include "fabric/fault/contradiction.h"
 #include "fabric/fault/keys.h"
 #include "fabric/common/nodes.h"
 #include "fabric/fault/parse.h"
@@ -14,10 +15,6 @@
 #define RELIABLE  (CONNECTED & ~(1u << QPT_UC))
 
 #define DATAGRAMS O(MAD)
-#define EMPTY                                                                                      \
-	(O(READ_REQ) | O(ACK) | O(NAK_SEQ) | O(NAK_INV_REQ) | O(NAK_ACCESS) | O(NAK_OP) |          \
-	 O(NAK_RNR) | O(CMP_SWAP) | O(FETCH_ADD))
-
 #define ANSWERS                                                                                    \
 	(O(READ_RESP_FIRST) | O(READ_RESP_MIDDLE) | O(READ_RESP_LAST) | O(READ_RESP_ONLY) |        \
 	 O(ATOMIC_ACK) | O(ACK) | O(NAK_SEQ) | O(NAK_INV_REQ) | O(NAK_ACCESS) | O(NAK_OP) |        \
@@ -104,8 +101,6 @@ static int check_opcodes(const struct fault_rule *r, struct fault_bad *bad)
 	if (rule_has_keys(r, KEYS_CONNECTION) && !(w->ops & ~DATAGRAMS))
 		return fault_refuse(
 			bad, "opcode=", "an opcode of connections, as conn=, psn= and round= are");
-	if (w->size.has && w->size.min && !(w->ops & ~EMPTY))
-		return fault_refuse(bad, "size=", "0: these packets have no payload");
 	return 0;
 }
 
@@ -125,7 +120,9 @@ static int check_packets(struct fault_rule *r, struct fault_bad *bad)
 	    !(w->types & CONNECTED))
 		return fault_refuse(
 			bad, "type=", "RC, UC or XRC: conn=, round= and psn=+N need a connection");
-	return ret ? ret : check_opcodes(r, bad);
+	if (!ret)
+		ret = check_opcodes(r, bad);
+	return ret ? ret : fault_check_packet_words(r, bad);
 }
 
 static int check_when(const struct fault_rule *r, struct fault_bad *bad)
@@ -170,7 +167,7 @@ static int check_ends(const struct fault_rule *r, struct fault_bad *bad)
 		return fault_refuse(bad, "node=", "a node of link=%s", w->link);
 	if (w->link[0] && w->peer[0] && !link_has_node(w->link, w->peer))
 		return fault_refuse(bad, "peer=", "a node of link=%s", w->link);
-	return 0;
+	return fault_check_link_words(w, bad);
 }
 
 static int check_groups(const char *text, struct fault_bad *bad)
@@ -215,8 +212,7 @@ static int check_event(struct fault_rule *r, struct fault_bad *bad)
 		return fault_refuse(bad, "cq=", "IBV_EVENT_CQ_ERR with it");
 	if (rule_has_keys(r, KEY(SRQ)) && !srq)
 		return fault_refuse(bad, "srq=", "IBV_EVENT_SRQ_ERR or _LIMIT_REACHED with it");
-	if (rule_has_keys(r, KEY(QP)) && !r->triggered &&
-	    (fault_is_port_event(ev) || srq || ev == EV_CQ_ERR || ev == EV_DEVICE_FATAL))
+	if (rule_has_keys(r, KEY(QP)) && !r->triggered && !fault_event_is_qp(ev))
 		return fault_refuse(bad, "qp=", "an event of a QP with it");
 	if (rule_has_keys(r, KEY(FOR)))
 		return fault_refuse(bad, "for=", "nothing: an event is raised once");
@@ -339,8 +335,13 @@ int fault_check_fabric(const struct hca *hca, bool topology, const struct fault_
 		       struct fault_bad *bad)
 {
 	const struct fault_where *w = &r->where;
+	const u32 unused = mad_attr_bit(MAD_LAP) | mad_attr_bit(MAD_APR);
 	int ret = 0;
 
+	/* A capture of a real fabric may have them: `fault try` takes such a rule. */
+	if (w->mads && !(w->mads & ~unused))
+		return fault_refuse(bad, w->mads & mad_attr_bit(MAD_LAP) ? "LAP" : "APR",
+				    "another message: librdmacm sends no LAP and no APR");
 	if (topology) {
 		ret = check_node_known(hca, "node= with ", w->node, bad);
 		if (!ret)

@@ -8,6 +8,7 @@
  */
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
+#include "fabric/fault/parse.h"
 #include "fabric/fault/table.h"
 #include "fabric/core/fabric.h"
 #include "fabric/fault/capability.h"
@@ -53,6 +54,36 @@ void fault_limit_update(struct fabric *f)
 		limit_apply_rules(f, d, &l);
 		hca->dev[d].lim = l;
 	}
+}
+
+static bool limit_is_lower(const struct fabric *f, const struct fault_rule *r, u32 dev)
+{
+	struct hca_limits l =
+		dev < f->faults->n_own_limits ? f->faults->own_limits[dev] : f->hca->dev[dev].lim;
+	bool lower = false;
+	u32 k;
+
+	for (k = 0; k < r->what.n_limits; k++)
+		lower |= fault_limit_shrink(&l, r->what.limit[k].name, r->what.limit[k].value);
+	return lower;
+}
+
+int fault_limit_check(const struct fabric *f, const struct fault_rule *r, struct fault_bad *bad)
+{
+	bool any = false;
+	u32 d;
+
+	for (d = 0; d < f->hca->n_devs; d++) {
+		if (f->hca->dev[d].member || !fault_rule_is_on_port(f, &r->where, d, 0))
+			continue;
+		if (limit_is_lower(f, r, d))
+			return 0;
+		any = true;
+	}
+	return any ? fault_refuse(
+			     bad, r->what.limit[0].name,
+			     "a value below the limit that the device has: rules only lower it")
+		   : 0;
 }
 
 void fault_limit_added(struct fabric *f, struct fault_rule *r)

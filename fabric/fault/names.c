@@ -239,6 +239,13 @@ bool fault_is_port_event(u32 event)
 	       event == EV_CLIENT_REREGISTER || event == EV_GID_CHANGE;
 }
 
+bool fault_event_is_qp(u32 event)
+{
+	return event < FAULT_EVENT_CM && !fault_is_port_event(event) && event != EV_CQ_ERR &&
+	       event != EV_SRQ_ERR && event != EV_SRQ_LIMIT_REACHED && event != EV_WQ_FATAL &&
+	       event != EV_DEVICE_FATAL;
+}
+
 const char *fault_event_name(u32 event)
 {
 	static char name[48];

@@ -50,6 +50,8 @@ u64 fault_type_ops(u32 types);
 const char *fault_event_name(u32 event);
 /** fault_is_port_event() - whether an event is one of ports. */
 bool fault_is_port_event(u32 event);
+/** fault_event_is_qp() - whether an event is one of queue pairs. */
+bool fault_event_is_qp(u32 event);
 
 /* --- check.c ---------------------------------------------------------------------------------- */
 

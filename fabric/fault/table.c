@@ -311,6 +311,20 @@ static bool batch_has_name(const struct batch *b, const char *name)
 	return fault_rule_find(b->f->faults, name, 0);
 }
 
+/* A partition that is named must be there: it stands before the rule that ends it. */
+static int batch_check_heal(struct batch *b, const struct fault_rule *r)
+{
+	const char *name = r->what.heal;
+	const struct fault_rule *o = name[0] ? fault_rule_find(b->f->faults, name, 0) : NULL;
+	u32 i;
+
+	for (i = 0; i < b->n && !o; i++)
+		o = strcmp(b->rule[i].name, name) ? NULL : &b->rule[i];
+	if (!name[0] || (o && o->act == FA_PARTITION))
+		return 0;
+	return fault_refuse(&b->bad, name, "the name of a partition, which was added before");
+}
+
 static int batch_add_rule(void *ctx, const char *text, u32 line)
 {
 	struct batch *b = ctx;
@@ -322,6 +336,10 @@ static int batch_add_rule(void *ctx, const char *text, u32 line)
 	ret = fault_parse(r, text, &b->bad);
 	if (!ret)
 		ret = fault_check_fabric(b->f->hca, b->f->nodes->topology, r, &b->bad);
+	if (!ret && r->act == FA_LIMIT)
+		ret = fault_limit_check(b->f, r, &b->bad);
+	if (!ret && r->act == FA_HEAL)
+		ret = batch_check_heal(b, r);
 	if (ret)
 		return ret;
 	if (batch_has_name(b, r->name))

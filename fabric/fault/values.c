@@ -16,6 +16,8 @@
 #define TIME_MAX      (86400ULL * 1000000000) /* for at= and for= */
 #define TIME_EXPECTED "a time with its unit: ns, us, ms or s"
 #define TIME_A_DAY    TIME_EXPECTED ", at most 86400s"
+#define COUNT_MAX     1000000000000000ULL /* at 100 million packets a second: 4 months */
+#define COUNT_LIMIT   ", at most 1000000000000000"
 #define LIST_MAX      16u /* names separated by commas */
 
 static bool value_copy(char *out, size_t size, const char *value)
@@ -166,7 +168,8 @@ static const char *for_parse(struct fault_rule *r, const char *value)
 
 static const char *nth_parse(struct fault_rule *r, const char *value)
 {
-	const char *bad = number_parse(value, 1, ~0ULL, &r->when.after, "1 or more");
+	const char *bad =
+		number_parse(value, 1, COUNT_MAX, &r->when.after, "1 or more" COUNT_LIMIT);
 
 	if (bad)
 		return bad;
@@ -232,8 +235,8 @@ static const char *where_key_parse(struct fault_rule *r, enum fault_key key, con
 				      "a process's number, 1 or more");
 	case K_QP:
 		w->has_qpn = true;
-		return number32_parse(value, 0, IB_QPN_MASK, &w->qpn,
-				      "a QP's number, at most 0xffffff");
+		return number32_parse(value, 1, IB_QPN_MASK, &w->qpn,
+				      "a QP's number, 1 or more, at most 0xffffff");
 	case K_TYPE:
 		return list_parse(value, list_type_parse, r)
 			       ? NULL
@@ -276,9 +279,10 @@ static const char *when_key_parse(struct fault_rule *r, enum fault_key key, cons
 	case K_NTH:
 		return nth_parse(r, value);
 	case K_AFTER:
-		return number_parse(value, 0, ~0ULL, &w->after, "a count, 0 or more");
+		return number_parse(value, 0, COUNT_MAX, &w->after,
+				    "a count, 0 or more" COUNT_LIMIT);
 	case K_EVERY:
-		return number_parse(value, 1, ~0ULL, &w->every, "1 or more");
+		return number_parse(value, 1, COUNT_MAX, &w->every, "1 or more" COUNT_LIMIT);
 	case K_PROB:
 		return probability_parse(value, false, &w->prob)
 			       ? NULL

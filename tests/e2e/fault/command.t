@@ -36,7 +36,7 @@ fresh
 check 'none' "$R" fault list
 is 'prints nothing' "$("$R" fault list)" ''
 says 'no rule' 2 "rdmaemu: fault add: expected a rule or --scenario; see 'rdmaemu fault add --help'" "$R" fault add
-says 'a wrong one' 2 "rdmaemu: fault: 'nth=0': expected 1 or more" "$R" fault add drop nth=0
+says 'a wrong one' 2 "rdmaemu: fault: 'nth=0': expected 1 or more, at most 1000000000000000" "$R" fault add drop nth=0
 check 'one by words' "$R" fault add one: drop opcode=SEND nth=3
 check 'several by ;' "$R" fault add 'loss 1% ; two: delay 1ms'
 is 'they are there' "$(list "[(r['name'], r['rule'], r['on']) for r in f]")" \
@@ -46,6 +46,15 @@ says 'a name that is taken: none of them' 1 "rdmaemu: fault: 'one': expected a n
 is 'still three' "$(list 'len(f)')" 3
 says 'an unknown device' 1 "rdmaemu: fault: 'mlx5_9': expected a known device" \
 	"$R" fault add drop device=mlx5_9
+says 'the end of a partition that is none' 1 \
+	"rdmaemu: fault: 'one': expected the name of a partition, which was added before" "$R" fault add heal one
+says 'the end of no partition' 1 \
+	"rdmaemu: fault: 'cut': expected the name of a partition, which was added before" \
+	"$R" fault add 'heal cut at=2s ; cut: partition a|b at=1s'
+says 'a message that nothing sends' 1 "rdmaemu: fault: 'LAP': expected another message: librdmacm sends no LAP and no APR" \
+	"$R" fault add cm drop LAP
+says 'a size that no packet has' 2 "rdmaemu: fault: 'size=': expected the payload of one packet: at most 4096 bytes (4114 in a raw frame), 1 or more in a _LAST, and 256, 512, 1024, 2048 or 4096, the MTU, in a _FIRST or _MIDDLE" \
+	"$R" fault add drop size=100000
 check 'remove' "$R" fault remove one f2
 says 'an unknown rule' 1 "rdmaemu: fabric default has no rule 'one'; see 'rdmaemu fault list'" \
 	"$R" fault remove one
