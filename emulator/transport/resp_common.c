@@ -51,9 +51,9 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
 }
 
-int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go)
+int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
 {
-	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), go);
+	return mw_invalidate(hca, qp, resp_pd(hca, qp, b), b->inv_rkey, mw_turn_rq(qp), true);
 }
 
 bool resp_length_ok(const struct hca_qp *qp, const struct burst *b)

@@ -17,17 +17,22 @@
  * Then by opcode, SEND:
  *  a receive is posted (9.7.5.2.8)                   *RNR NAK
  *  a fault rule fails the receive                    NAK invalid request or remote operational
- *  the key to invalidate is a window of the QP       NAK remote access
  *  the receive's L_Keys (9.7.4.1.7)                  NAK remote operational
  *  the receive is long enough (9.7.4.1.6)            NAK invalid request
+ *  memory is there when it is copied                 NAK remote operational
+ *  the key to invalidate is a window of the QP       no NAK, QP to ERR (9.9.6.3, class J)
  *  RDMA WRITE, ATOMIC WRITE:
  *  QP allows it, alignment, length (9.7.4.1.4, .6)   NAK invalid request
  *  R_Key, range, access (9.7.4.1.5)                  NAK remote access
  *  with immediate: a receive, as for SEND            *RNR NAK, or the rule's
+ *  memory is there when it is copied                 NAK remote operational
  *  RDMA READ, atomics (resp_read.c):
  *  QP allows it, has resources; alignment            NAK invalid request
  *  R_Key, range, access                              NAK remote access
- *  all: memory is there when it is copied            NAK remote operational
+ *  memory is there when it is copied                 NAK remote operational
+ *
+ * A WRITE packet with immediate that fails on the memory it names ends the receive that it would
+ * have taken with LOC_ACCESS_ERR (11.6.2). The packets before it name no receive.
  *
  * The payload is copied first; then one commit publishes the new state and the receive's
  * completion; then the ACK leaves. So a holder that dies in between leaves a request
@@ -145,9 +150,28 @@ static int resp_refuse_recv(struct engine *e, struct hca_qp *qp, const struct bu
 	return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, WCS_LOC_PROT_ERR, 0, CAUSE_MEM_FAULT, lkey);
 }
 
-int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey)
+int resp_invalidate_refused(struct engine *e, struct hca_qp *qp, struct rx *rx,
+			    const struct burst *b)
 {
-	return resp_nak_fail(e, qp, b, AETH_NAK_REM_ACCESS, 0, EV_QP_ACCESS_ERR, CAUSE_RKEY, rkey);
+	qp_timer_arm(e, qp, 0);
+	rx_error(e, qp, rx, b, WCS_REM_INV_REQ_ERR, CAUSE_WINDOW, b->inv_rkey);
+	return 0;
+}
+
+/* The memory of a WRITE is refused: a packet with immediate ends its receive, if there is one. */
+static int resp_refuse_write(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 nak,
+			     u32 event, u32 cause, u32 rkey)
+{
+	u32 slot, status = WCS_SUCCESS;
+	struct rx rx;
+
+	if ((b->flags & BF_IMM) && b->npkts == 1) {
+		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
+			return -EAGAIN;
+		if (rx_next(&rx, qp, &qp->resp, &slot))
+			status = WCS_LOC_ACCESS_ERR;
+	}
+	return resp_nak_fail(e, qp, b, nak, status, event, cause, rkey);
 }
 
 static bool rx_is_tagged(const struct rx *rx)
@@ -173,8 +197,6 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	if (unlikely(e->host->fault) &&
 	    wc_fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
 		return resp_recv_nak_by_rule(e, qp, b);
-	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
-		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (b->flags & BF_LAST)
 		cqe = cq_reserve(e, rx->seg, rx->cq);
 	ret = rx_place(e, qp, rx, b, s.off, &wc, cqe);
@@ -182,11 +204,11 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 		return resp_unreached(e, b, ret);
 	if (ret)
 		return resp_refuse_recv(e, qp, b, &wc, ret);
+	if (unlikely(b->flags & BF_INV) && resp_invalidate(e->hca, qp, b))
+		return resp_invalidate_refused(e, qp, rx, b);
 	wc.len = s.off + (u32)b->len;
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
-	if (unlikely(b->flags & BF_INV))
-		resp_invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST) {
 		rx_done_fast(e, qp, rx, &s, b, &wc, cqe);
 	} else {
@@ -247,7 +269,8 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	/* The whole range each time: the region may go while a message is under way. */
 	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), s.rkey, s.va, s.len, ACC_REMOTE_WRITE,
 		       &dst))
-		return resp_rkey_refused(e, qp, b, s.rkey);
+		return resp_refuse_write(e, qp, b, AETH_NAK_REM_ACCESS, EV_QP_ACCESS_ERR,
+					 CAUSE_RKEY, s.rkey);
 	if (b->flags & BF_IMM) {
 		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 			return -EAGAIN;
@@ -261,9 +284,11 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	ret = resp_fetch(e, qp, b, &dst, at);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return resp_unreached(e, b, ret);
+	if (ret == -EFAULT_SRC)
+		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT, 0);
 	if (ret)
-		return resp_nak_fail(e, qp, b, AETH_NAK_REM_OP, 0, EV_QP_FATAL, CAUSE_MEM_FAULT,
-				     s.rkey);
+		return resp_refuse_write(e, qp, b, AETH_NAK_REM_OP, EV_QP_FATAL, CAUSE_MEM_FAULT,
+					 s.rkey);
 	s.op = b->op;
 	resp_advance(&s, b, b->len);
 	wc.len = s.len;

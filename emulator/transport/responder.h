@@ -8,20 +8,24 @@
 #include "emulator/engine.h"
 #include "emulator/qp.h"
 
+struct rx;
+
 /** resp_input() - a request arrives at an RC or XRC QP. Return: as hca_input(). */
 int resp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_start() - initialise a burst to the QP's peer: one packet, no payload. */
 void resp_start(const struct hca_qp *qp, u32 psn, u8 op, u8 syndrome, struct burst *b);
-/** resp_rkey_refused() - resp_nak_fail() for a remote key. */
-int resp_rkey_refused(struct engine *e, struct hca_qp *qp, const struct burst *b, u32 rkey);
 /**
- * resp_invalidate() - SEND_WITH_INV: the key goes with the message; one that cannot be refuses it.
- * It goes before the message is committed, so that a holder's death in between does not leave it
- * valid.
- * @go: do it; false: only say whether it can be done
+ * resp_invalidate() - SEND_WITH_INV: invalidate the key, after the payload was copied and before
+ * the message is committed, so that a holder's death in between does not leave it valid.
  * Return: 0 or -EACCES.
  */
-int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b, bool go);
+int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
+/**
+ * resp_invalidate_refused() - the key is no window of the QP's: the receive ends in error, the QP
+ * goes to ERR, and nothing is answered (IBTA 9.9.6.3, class J). Return: 0.
+ */
+int resp_invalidate_refused(struct engine *e, struct hca_qp *qp, struct rx *rx,
+			    const struct burst *b);
 /** resp_rnr() - no receive is posted: answer with an RNR NAK, with a journal entry. */
 int resp_rnr(struct engine *e, struct hca_qp *qp, u32 psn);
 /**

@@ -229,8 +229,6 @@ static int tm_to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	if (((b->flags & BF_FIRST) && b->len < TMH_LEN) || (tag->rndv && !(b->flags & BF_LAST)))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
-	if ((b->flags & BF_INV) && resp_invalidate(e->hca, qp, b, false))
-		return resp_rkey_refused(e, qp, b, b->inv_rkey);
 	if (unlikely(e->host->fault) && wc_fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
 		return resp_recv_nak_by_rule(e, qp, b);
 	ret = tm_place_payload(e, qp, rx, tag, b, &len, &info);
@@ -238,10 +236,10 @@ static int tm_to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 		return resp_unreached(e, b, ret);
 	if (ret)
 		return tm_refuse(e, qp, b, ret, info);
+	if ((b->flags & BF_INV) && resp_invalidate(e->hca, qp, b))
+		return resp_invalidate_refused(e, qp, rx, b);
 	s.op = BOP_SEND;
 	resp_advance(&s, b, b->len);
-	if (b->flags & BF_INV)
-		resp_invalidate(e->hca, qp, b, true);
 	if (b->flags & BF_LAST)
 		tm_tag_done(e, qp, rx, &s, tag, b, len);
 	else

@@ -130,6 +130,7 @@ struct vqp {
 	unsigned int access;
 	uint32_t max_inline;
 	uint8_t max_rd, max_dest_rd, rnr_retry;
+	uint32_t mtu; /* of the path, bytes */
 	bool sig_all;
 	struct vqueue sq, rq;
 	struct vlist send, recv;

@@ -90,6 +90,7 @@ static void raise_qp(struct vobj *o, const struct rc_addr *peer, uint32_t psn)
 	o->qp.max_rd = opts.rd_atomic;
 	o->qp.max_dest_rd = opts.dest_rd_atomic;
 	o->qp.rnr_retry = opts.rnr_retry;
+	o->qp.mtu = 128u << opts.mtu;
 }
 
 /* The numbers follow from what both know: each end computes them by itself. */

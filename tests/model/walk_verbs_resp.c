@@ -131,16 +131,15 @@ static bool rc_send(struct vobj *a, const struct vwr *w, const struct vrx *rx)
 		pd = rx->qp->uses[U_PD];
 	if (!recv_ready(a, rx, &failed))
 		return failed;
-	if (inv && !vmodel_invalidate(rx->owner->actor, pd, rx->qp, w->rkey, false)) {
-		rx->qp->qp.ev_access++;
-		both_fail(a, IBV_WC_REM_ACCESS_ERR, rx, 0);
-		return true;
-	}
 	status = vmodel_fits(rx, w->len);
 	if (status) {
 		both_fail(a,
 			  status == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR,
 			  rx, status);
+		return true;
+	}
+	if (inv && !vmodel_invalidate(rx->owner->actor, pd, rx->qp, w->rkey, false)) {
+		both_fail(a, IBV_WC_RETRY_EXC_ERR, rx, IBV_WC_REM_INV_REQ_ERR);
 		return true;
 	}
 	vmodel_moves(a, w, rx, 0);
@@ -218,6 +217,15 @@ static void rdma_moves(struct vobj *a, const struct vwr *w, const struct target 
 	}
 }
 
+/* How the receive ends when the memory is refused: only the packet with immediate has one. */
+static int named_receive(const struct vwr *w, const struct vrx *rx, int status)
+{
+	bool named = w->op == IBV_WR_RDMA_WRITE_WITH_IMM && w->len <= rx->qp->qp.mtu &&
+		     rx->q->done != rx->q->posted;
+
+	return named && status == IBV_WC_REM_ACCESS_ERR ? IBV_WC_LOC_ACCESS_ERR : 0;
+}
+
 static bool rc_rdma(struct vobj *a, const struct vwr *w, const struct vrx *rx,
 		    const struct target *t)
 {
@@ -227,7 +235,7 @@ static bool rc_rdma(struct vobj *a, const struct vwr *w, const struct vrx *rx,
 	if (status) {
 		t->qp->qp.ev_req += status == IBV_WC_REM_INV_REQ_ERR;
 		t->qp->qp.ev_access += status == IBV_WC_REM_ACCESS_ERR;
-		both_fail(a, status, rx, 0);
+		both_fail(a, status, rx, named_receive(w, rx, status));
 		return true;
 	}
 	if (w->op == IBV_WR_RDMA_WRITE_WITH_IMM && !recv_ready(a, rx, &failed))

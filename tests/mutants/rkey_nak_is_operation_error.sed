@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # source: emulator/transport/responder.c
 # A request with a bad rkey is answered with NAK_REM_OP_ERR, not NAK_REM_ACCESS_ERR.
-/^int resp_rkey_refused(/,/^}/s/\bAETH_NAK_REM_ACCESS\b/AETH_NAK_REM_OP/
+/^static int resp_write(/,/^}/s/\bAETH_NAK_REM_ACCESS\b/AETH_NAK_REM_OP/

@@ -54,12 +54,12 @@ static int send_inv(uint32_t key, struct ibv_wc *wc)
 	return (int)swc.status;
 }
 
+/* Nothing is answered (IBTA 9.9.6.3, class J). */
 static bool inv_refused(uint32_t key)
 {
 	struct ibv_wc wc;
-	bool good = send_inv(key, &wc) == IBV_WC_REM_ACCESS_ERR &&
-		    wc.status == IBV_WC_WR_FLUSH_ERR &&
-		    vb_event(b, VB_WAIT) == IBV_EVENT_QP_ACCESS_ERR;
+	bool good = send_inv(key, &wc) == IBV_WC_RETRY_EXC_ERR &&
+		    wc.status == IBV_WC_REM_INV_REQ_ERR && vb_event(b, VB_SHORT) == -1;
 
 	mw_fresh();
 	return good;

@@ -81,8 +81,14 @@ struct row {
 #define REM_ACCESS                                                                                 \
 	.wc = IBV_WC_REM_ACCESS_ERR, .rwc = IBV_WC_WR_FLUSH_ERR, .ev = IBV_EVENT_QP_ACCESS_ERR,    \
 	.sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
+#define LOC_ACCESS                                                                                 \
+	.wc = IBV_WC_REM_ACCESS_ERR, .rwc = IBV_WC_LOC_ACCESS_ERR, .ev = IBV_EVENT_QP_ACCESS_ERR,  \
+	.sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
 #define REM_INV                                                                                    \
 	.wc = IBV_WC_REM_INV_REQ_ERR, .rwc = IBV_WC_WR_FLUSH_ERR, .ev = IBV_EVENT_QP_REQ_ERR,      \
+	.sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
+#define NO_RECEIVE                                                                                 \
+	.wc = IBV_WC_REM_ACCESS_ERR, .rwc = NONE, .ev = IBV_EVENT_QP_ACCESS_ERR,                   \
 	.sa = IBV_QPS_ERR, .sb = IBV_QPS_ERR
 #define LOC_PROT                                                                                   \
 	.wc = IBV_WC_LOC_PROT_ERR, .rwc = NONE, .ev = NONE, .sa = IBV_QPS_ERR, .sb = IBV_QPS_RTS
@@ -100,7 +106,16 @@ static const struct row rows[] = {
 	{ "WRITE, region of another PD", WRITE, 8, 0, R_OTHER_PD, ALL, REM_ACCESS },
 	{ "WRITE to the last bytes", WRITE, 8, PAGE - 8, R_PAGE, ALL, GOOD },
 	{ "WRITE of nothing, unknown rkey", WRITE, 0, .region = R_BOGUS, GOOD },
-	{ "WRITE_WITH_IMM, unknown rkey", WRITE_IMM, 8, .region = R_BOGUS, REM_ACCESS },
+	{ "WRITE_WITH_IMM, unknown rkey", WRITE_IMM, 8, .region = R_BOGUS, LOC_ACCESS },
+	{ "WRITE_WITH_IMM past the end", WRITE_IMM, 8, PAGE - 7, R_PAGE, ALL, LOC_ACCESS },
+	{ "WRITE_WITH_IMM, region without REMOTE_WRITE", WRITE_IMM, 8, 0, R_PAGE, LW | RR,
+	  LOC_ACCESS },
+	{ "WRITE_WITH_IMM, region of another PD", WRITE_IMM, 8, 0, R_OTHER_PD, ALL, LOC_ACCESS },
+	{ "WRITE_WITH_IMM of two MTUs, unknown rkey: the first packet names no receive", WRITE_IMM,
+	  2048, .region = R_BOGUS, REM_ACCESS },
+	{ "WRITE_WITH_IMM, QP without REMOTE_WRITE", WRITE_IMM, 8, .qp_access = RW, REM_INV },
+	{ "WRITE_WITH_IMM, unknown rkey, no receive", WRITE_IMM, 8, .region = R_BOGUS,
+	  .recv = Q_NONE, NO_RECEIVE },
 	{ "WRITE_WITH_IMM of nothing, unknown rkey", WRITE_IMM, 0, .region = R_BOGUS,
 	  .wc = IBV_WC_SUCCESS, .rwc = IBV_WC_SUCCESS, .ev = NONE, .sa = IBV_QPS_RTS,
 	  .sb = IBV_QPS_RTS },
@@ -232,11 +247,11 @@ static bool check_responder(const struct row *r)
 		if (wc.wr_id != 50)
 			note("wr_id %lu completes first", (unsigned long)wc.wr_id);
 	}
-	if (r->sb == IBV_QPS_ERR && end_poll(b, 1, WAIT, &wc))
+	if (r->sb == IBV_QPS_ERR && r->recv != Q_NONE && end_poll(b, 1, WAIT, &wc))
 		second = (int)wc.status;
 	ev = end_event(b, r->ev == NONE || r->ev == ANY ? 5 : WAIT, &own);
 	good = same("receive", first, r->rwc) && same("event", ev, r->ev);
-	if (r->sb == IBV_QPS_ERR)
+	if (r->sb == IBV_QPS_ERR && r->recv != Q_NONE)
 		good = same("next receive", second, IBV_WC_WR_FLUSH_ERR) && good;
 	if (ev >= 0)
 		good = same("event names the QP", own, true) && good;
@@ -293,7 +308,7 @@ static void run_row(const struct row *r, unsigned int flags)
  * Memory that was registered and is there no more. In the other process only: in its own, a program
  * that takes away what it has registered is stopped by its memcpy.
  */
-static void test_unmapped(const char *where)
+static void test_unmapped(const char *where, enum ibv_wr_opcode op, enum ibv_wc_status receive)
 {
 	const size_t page = 4096;
 	uint8_t *hole = (uint8_t *)(((uintptr_t)b->buf + page) & ~(page - 1));
@@ -302,16 +317,17 @@ static void test_unmapped(const char *where)
 
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 	recv = wr_make(IBV_WR_SEND, 1, b, b->buf, 64, NULL, NULL);
-	wr = wr_make(IBV_WR_RDMA_WRITE, 2, a, a->buf, 200, b, hole);
+	wr = wr_make(op, 2, a, a->buf, 200, b, hole);
 	end_recv(b, &recv);
 	end_protect(b, hole, page, PROT_NONE);
 	end_send(a, &wr);
 	end_poll(a, 0, 20000, &wc);
 	end_poll(b, 1, 20000, &flushed);
 	end_protect(b, hole, page, PROT_READ | PROT_WRITE);
-	ok(wc.status == IBV_WC_REM_OP_ERR && flushed.status == IBV_WC_WR_FLUSH_ERR &&
+	ok(wc.status == IBV_WC_REM_OP_ERR && flushed.status == receive &&
 		   end_event(b, 20000, NULL) == IBV_EVENT_QP_FATAL,
-	   "%s: WRITE to memory that is gone: REM_OP_ERR, QP_FATAL", where);
+	   "%s: %s to memory that is gone: REM_OP_ERR, QP_FATAL, the receive: %s", where,
+	   op == WRITE ? "WRITE" : "WRITE_WITH_IMM", ibv_wc_status_str(receive));
 	ok(end_state(a) == IBV_QPS_ERR && end_state(b) == IBV_QPS_ERR, "%s: both in ERR", where);
 }
 
@@ -327,8 +343,10 @@ int main(int argc, char **argv)
 		run_row(&rows[i], IBV_SEND_SIGNALED);
 		run_row(&rows[i], 0);
 	}
-	if (strcmp(where, "local") != 0)
-		test_unmapped(where);
+	if (strcmp(where, "local") != 0) {
+		test_unmapped(where, WRITE, IBV_WC_WR_FLUSH_ERR);
+		test_unmapped(where, WRITE_IMM, IBV_WC_LOC_ACCESS_ERR);
+	}
 	end_close(b);
 	return tap_failed != 0;
 }

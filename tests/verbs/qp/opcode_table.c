@@ -278,11 +278,11 @@ static bool run_local_inv(struct cell *c)
 	return !vb_mw_dealloc(a, 0) && good;
 }
 
-/* A region is not what a peer may invalidate; which RC and XRC peers are told. */
+/* A region is not what a peer may invalidate; RC and XRC peers get no answer. */
 static bool region_stays(struct cell *c)
 {
 	struct vb_wr wr = vb_pair_wr(&c->p, IBV_WR_SEND_WITH_INV, 74, 0, 100);
-	bool told = c->p.type != IBV_QPT_UC, good;
+	bool acked = c->p.type != IBV_QPT_UC, good;
 	uint32_t lkey, rkey;
 	struct ibv_sge sge;
 
@@ -290,7 +290,7 @@ static bool region_stays(struct cell *c)
 	sge = (struct ibv_sge){ (uintptr_t)b->buf + WINDOW, 100, lkey };
 	wr.imm = rkey;
 	good = good && !vb_recv(b, c->p.recv, 22, &sge, 1) && !vb_send(a, 0, c->ex, &wr) &&
-	       vb_status(a, 0, VB_SCQ, 74, told ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
+	       vb_status(a, 0, VB_SCQ, 74, acked ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
 	if (good && c->p.type == IBV_QPT_UC) {
 		struct ibv_wc wc;
 

@@ -239,10 +239,11 @@ static void test_short(void)
 static void test_inv(void)
 {
 	ok(tm_tag(1, b->buf, 4000, NULL) && tm_say(IBV_TMH_EAGER, 1, 100, IBV_WR_SEND_WITH_INV) &&
-		   vb_status(a, 1, VB_SCQ, 1, IBV_WC_REM_ACCESS_ERR) &&
-		   tm_bad(1, IBV_WC_WR_FLUSH_ERR) &&
-		   vb_event(b, VB_WAIT) == IBV_EVENT_QP_ACCESS_ERR,
-	   "SEND_WITH_INV of a bad key: REM_ACCESS_ERR, the tag is flushed");
+		   tm_bad(1, IBV_WC_REM_INV_REQ_ERR) &&
+		   vb_status(a, 1, VB_SCQ, 1, IBV_WC_RETRY_EXC_ERR) &&
+		   vb_event(b, VB_WAIT) == IBV_EVENT_QP_LAST_WQE_REACHED &&
+		   vb_event(b, VB_SHORT) == -1,
+	   "SEND_WITH_INV of a bad key: the tag ends with REM_INV_REQ_ERR, no NAK");
 }
 
 int main(int argc, char **argv)

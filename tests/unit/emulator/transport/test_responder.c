@@ -75,9 +75,40 @@ static void test_source_gone(void)
 	emu_free(m);
 }
 
+/* Class J: only the responder's program is told. */
+static void test_invalidate_refused(void)
+{
+	struct emu_conn o = emu_conn_defaults;
+	struct sq_wqe *w;
+	struct cqe c;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		m = emu_new(1);
+		o.srq = i;
+		emu_connect(m, 0, 1, &o, &a, &b);
+		emu_recv(m, &b, 7, m->c[1].mem, 4096);
+		emu_recv(m, &b, 8, m->c[1].mem, 4096);
+		w = emu_post(m, &a, WR_SEND_WITH_INV, 1, m->c[0].mem, 2000);
+		w->rkey = m->c[1].key;
+		emu_ring(m, &a);
+		CU_ASSERT_TRUE(emu_poll(m, &b.rcq, &c, NULL));
+		CU_ASSERT_TRUE(c.status == WCS_REM_INV_REQ_ERR && c.wr_id == 7);
+		CU_ASSERT_EQUAL(emu_state(m, &b), QPS_ERR);
+		CU_ASSERT_EQUAL(m->hca->dev[0].port[1].counters[CNT_NAK_SENT], 0);
+		CU_ASSERT_FALSE(emu_poll(m, &a.scq, &c, NULL));
+		emu_run(m, m->clock + 100000000000);
+		CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL) && c.status == WCS_RETRY_EXC_ERR);
+		CU_ASSERT_EQUAL(emu_event(m, 1), i ? EV_QP_LAST_WQE_REACHED : -1);
+		CU_ASSERT_EQUAL(emu_poll(m, &b.rcq, &c, NULL), !i);
+		emu_free(m);
+	}
+}
+
 static const struct cu_test tests[] = {
 	{ "a READ that comes late again, for a region that has gone, is dropped", test_late_read },
 	{ "a SEND whose data cannot be read takes the QP down with an event", test_source_gone },
+	{ "SEND_WITH_INV of a region: no NAK, the receive fails", test_invalidate_refused },
 	{ NULL, NULL },
 };
 
