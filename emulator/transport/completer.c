@@ -239,12 +239,14 @@ static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	const struct hca_mem *src = b->mem;
 	u64 len = b->len, off = b->off, total;
 
+	if (b->op == BOP_ATOMIC_ACK)
+		len = sizeof(u64);
 	if (mem_local(e->hca, qp->pd, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE,
-		      ~0ULL, &dst, &total, bad))
+		      at + len, &dst, &total, bad))
 		return -EFAULT_DST;
 	if (b->op == BOP_ATOMIC_ACK) {
 		scratch.iov[0].addr = qp->sq_ring + SCRATCH_OFF;
-		scratch.iov[0].len = len = sizeof(u64);
+		scratch.iov[0].len = len;
 		memcpy(seg_ptr(seg, scratch.iov[0].addr), &b->orig, sizeof(u64));
 		src = &scratch;
 		off = 0;

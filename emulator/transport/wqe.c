@@ -93,7 +93,11 @@ static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 l
 	return !wqe_is_rd(w->opcode) || w->opcode == WR_RDMA_READ || len >= 8;
 }
 
-/* Additional checks for READs and atomics. */
+/*
+ * Checks for READs and atomics. Their local keys are those of a scatter list: the completer checks
+ * them when it writes the response there, as HCAs do. By then the responder has executed the
+ * request, or has found another error.
+ */
 static struct verdict wqe_rd_check(struct engine *e, const struct hca_qp *qp,
 				   const struct sq_wqe *w)
 {
@@ -101,7 +105,7 @@ static struct verdict wqe_rd_check(struct engine *e, const struct hca_qp *qp,
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	if (!qp->attr.max_rd_atomic)
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_RD_ATOMIC, 0);
-	if (w->hw & SQ_HW_INLINE)
+	if ((w->hw & SQ_HW_INLINE) || w->num_sge > qp->max_sge)
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
 }
@@ -110,24 +114,23 @@ struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 			 const struct sq_wqe *slot, const struct sq_wqe *w, struct hca_mem *mem,
 			 u64 *len)
 {
-	bool rd = wqe_is_rd(w->opcode);
 	struct verdict v;
 	u32 bad_lkey;
 
 	if (unlikely(w->opcode >= 32 || !(qp->wr_mask >> w->opcode & 1)))
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
-	if (unlikely(rd)) {
+	if (unlikely(wqe_is_rd(w->opcode))) {
 		v = wqe_rd_check(e, qp, w);
 		if (v.status)
 			return v;
-	}
-	if (w->hw & SQ_HW_INLINE) {
+		*len = wqe_len(qp, slot);
+	} else if (w->hw & SQ_HW_INLINE) {
 		if (unlikely(wqe_inline_mem(qp, seg, slot, w, mem, len)))
 			return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	} else if (unlikely(w->num_sge > qp->max_sge)) {
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
-	} else if (unlikely(mem_local(e->hca, qp->pd, slot->sge, w->num_sge,
-				      rd ? ACC_LOCAL_WRITE : 0, ~0ULL, mem, len, &bad_lkey))) {
+	} else if (unlikely(mem_local(e->hca, qp->pd, slot->sge, w->num_sge, 0, ~0ULL, mem, len,
+				      &bad_lkey))) {
 		return wqe_verdict(WCS_LOC_PROT_ERR, CAUSE_LKEY, bad_lkey);
 	}
 	if (likely(wqe_length_ok(qp, w, *len)))

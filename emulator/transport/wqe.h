@@ -45,7 +45,7 @@ static inline bool wqe_is_rd(u32 opcode)
 /**
  * wqe_check() - check a WQE before any of it is sent, and find its memory.
  * @slot: in the ring; @w: the private copy of its header
- * Return: the verdict; with WCS_SUCCESS *mem and *len are set.
+ * Return: the verdict; with WCS_SUCCESS *len is set, and *mem unless it is a READ or atomic.
  */
 struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			 const struct sq_wqe *slot, const struct sq_wqe *w, struct hca_mem *mem,

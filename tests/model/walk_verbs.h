@@ -331,6 +331,8 @@ bool make_bind(struct vobj *o, struct vwr *w, enum ibv_mw_type type);
 struct ibv_sge some_sge(const struct vobj *qp, unsigned int need, bool dst, uint32_t len);
 uint32_t some_length(void);
 bool is_atomic(enum ibv_wr_opcode op);
+/** is_rd() - READ or atomic: a response answers it. */
+bool is_rd(enum ibv_wr_opcode op);
 bool is_send(enum ibv_wr_opcode op);
 
 /* --- walk_verbs_work.c, walk_verbs_wr.c: posting */

@@ -14,6 +14,11 @@ bool is_atomic(enum ibv_wr_opcode op)
 	return op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+bool is_rd(enum ibv_wr_opcode op)
+{
+	return op == IBV_WR_RDMA_READ || is_atomic(op);
+}
+
 bool is_send(enum ibv_wr_opcode op)
 {
 	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM || op == IBV_WR_SEND_WITH_INV;

@@ -159,16 +159,14 @@ static bool length_right(const struct vobj *a, const struct vwr *w)
 /* Checks a request as the requester does. Return: a completion status. */
 static int check(struct vobj *a, const struct vwr *w)
 {
-	bool rd = w->op == IBV_WR_RDMA_READ || is_atomic(w->op);
 	int status = IBV_WC_SUCCESS;
 
 	if (w->op == IBV_WR_BIND_MW || w->op == IBV_WR_LOCAL_INV)
 		return vmodel_window(a, w);
-	if (rd && !a->qp.max_rd)
+	if (is_rd(w->op) && !a->qp.max_rd)
 		return IBV_WC_LOC_QP_OP_ERR;
-	if (!(w->flags & IBV_SEND_INLINE))
-		status = vmodel_local(a->actor, a->uses[U_PD], w, rd ? IBV_ACCESS_LOCAL_WRITE : 0,
-				      ~0ULL);
+	if (!(w->flags & IBV_SEND_INLINE) && !is_rd(w->op))
+		status = vmodel_local(a->actor, a->uses[U_PD], w, 0, ~0ULL);
 	if (!status && !length_right(a, w))
 		status = IBV_WC_LOC_LEN_ERR;
 	if (!status && w->ah && w->ah->uses[U_PD] != a->uses[U_PD])

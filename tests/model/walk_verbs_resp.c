@@ -184,19 +184,23 @@ static int remote_check(const struct target *t, const struct vwr *w)
 	return IBV_WC_SUCCESS;
 }
 
-static void do_atomic(struct vobj *a, const struct vwr *w, const struct target *t)
+/* @answered: the requester's list takes the result. */
+static void do_atomic(struct vobj *a, const struct vwr *w, const struct target *t, bool answered)
 {
-	struct vcheck *c = new_check(w, 8);
 	struct vregion r = { 0 };
+	struct vcheck *c;
 	uint64_t *word, at;
 
 	if (!vregion_of(t->actor, w->rkey, &r))
 		vfail("an atomic without a region");
 	at = w->addr - r.iova + r.addr - (uintptr_t)wd->area[t->actor] - AREA_WORD;
 	word = &wd->words[t->actor][at / 8];
-	c->is_word = true;
-	c->word = *word;
-	c->n_dst = vreal_list(a->actor, w->sge, w->n, c->dst);
+	if (answered) {
+		c = new_check(w, 8);
+		c->is_word = true;
+		c->word = *word;
+		c->n_dst = vreal_list(a->actor, w->sge, w->n, c->dst);
+	}
 	if (w->op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		*word += w->compare_add;
 	else if (*word == w->compare_add)
@@ -226,6 +230,13 @@ static int named_receive(const struct vwr *w, const struct vrx *rx, int status)
 	return named && status == IBV_WC_REM_ACCESS_ERR ? IBV_WC_LOC_ACCESS_ERR : 0;
 }
 
+/* The requester checks the list of a READ or atomic when the response comes. */
+static bool list_refused(const struct vobj *a, const struct vwr *w)
+{
+	return vmodel_local(a->actor, a->uses[U_PD], w, IBV_ACCESS_LOCAL_WRITE,
+			    is_atomic(w->op) ? 8 : ~0ULL);
+}
+
 static bool rc_rdma(struct vobj *a, const struct vwr *w, const struct vrx *rx,
 		    const struct target *t)
 {
@@ -238,10 +249,16 @@ static bool rc_rdma(struct vobj *a, const struct vwr *w, const struct vrx *rx,
 		both_fail(a, status, rx, named_receive(w, rx, status));
 		return true;
 	}
+	if (is_rd(w->op) && list_refused(a, w)) {
+		if (is_atomic(w->op))
+			do_atomic(a, w, t, false);
+		vmodel_send_failed(a, IBV_WC_LOC_PROT_ERR);
+		return true;
+	}
 	if (w->op == IBV_WR_RDMA_WRITE_WITH_IMM && !recv_ready(a, rx, &failed))
 		return failed;
 	if (is_atomic(w->op))
-		do_atomic(a, w, t);
+		do_atomic(a, w, t, true);
 	else
 		rdma_moves(a, w, t);
 	if (w->op == IBV_WR_RDMA_WRITE_WITH_IMM)
