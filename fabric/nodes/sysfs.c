@@ -78,14 +78,17 @@ static void sysfs_put_cpus(struct tree *t)
 		tree_attr(t, "local_cpulist", "0-%ld", n - 1);
 }
 
-/* The network interfaces of the port. */
-static void sysfs_put_ndevs(struct tree *t, const struct hca_port *p, const struct sysfs_names *n)
+/* The network interfaces of the port: those of its GIDs, or IPoIB's. */
+static void sysfs_put_ndevs(struct tree *t, const struct hca_dev *dev, u32 port,
+			    const struct sysfs_names *n)
 {
+	const struct hca_port *p = &dev->port[port];
+	const struct hca_gid *gids = dev->link_layer == LINK_INFINIBAND ? p->ip : p->gid;
 	char target[64];
 	u32 i;
 
 	for (i = 0; i < HCA_GIDS; i++) {
-		const struct hca_gid *gid = &p->gid[i];
+		const struct hca_gid *gid = &gids[i];
 
 		if (!gid->valid || !gid->ndev[0] || strchr(gid->ndev, '/'))
 			continue;
@@ -114,7 +117,7 @@ static void sysfs_put_pci(struct tree *t, const struct hca_dev *dev, const struc
 	tree_attr(t, "max_link_width", "16");
 	sysfs_put_cpus(t);
 	for (i = 1; i <= dev->n_ports; i++)
-		sysfs_put_ndevs(t, &dev->port[i], n);
+		sysfs_put_ndevs(t, dev, i, n);
 }
 
 /* A file per GID entry. The kernel shows an unused GID as zeros, and none of its attributes. */

@@ -143,6 +143,8 @@ is "link_layer" "$(attr ports/2/link_layer)" "InfiniBand"
 is "lid, sm_lid" "$(attr ports/2/lid) $(attr ports/2/sm_lid)" "0x3 0x1"
 is "pkeys" "$(attr ports/1/pkeys/1) $(attr ports/1/pkeys/7)" "0x8001 0x0000"
 is "gid_attrs/types/0" "$(attr ports/1/gid_attrs/types/0)" "IB/RoCE v1"
+check "device/net has the interfaces, as with IPoIB" emu sh -c \
+	"for i in $D/device/net/*; do test -d \$i && ls /sys/class/net | grep -qx \${i##*/} || exit; done"
 check "port lid" port lid --port 2 77
 is "lid" "$(attr ports/2/lid)" "0x4d"
 is "ibv_devinfo" "$(emu ibv_devinfo -i 2 | sed -n 's/^[[:space:]]*port_lid:[[:space:]]*//p')" 77
