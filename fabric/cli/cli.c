@@ -8,6 +8,27 @@
 #include "fabric/common/suggest.h"
 
 #include <stdio.h>
+#include <sys/random.h>
+
+/* --fresh: a fabric that no other command meets, and that leaves at once. Return: 0 or -1. */
+static int cli_name_fresh(struct opts *o)
+{
+	char base[sizeof(o->fabric)];
+	u32 n;
+
+	if (o->level[OPT_FABRIC] == LEVEL_FLAG)
+		return print_error("--fresh is a fabric of its own and cannot be --fabric %s",
+				   o->fabric);
+	if (getrandom(&n, sizeof(n), 0) != sizeof(n))
+		return print_error("random number: %s", strerror(errno));
+	snprintf(base, sizeof(base), "%s", o->fabric);
+	base[statedir_base_len(base)] = '\0';
+	snprintf(o->fabric, sizeof(o->fabric), "%.*s" STATEDIR_FRESH "%08x",
+		 (int)(FABRIC_NAME_MAX - strlen(STATEDIR_FRESH "01234567")), base, n);
+	if (o->level[OPT_LINGER] < LEVEL_FLAG)
+		o->linger_ms = 0;
+	return 0;
+}
 
 /* All settings, in the order in which one may depend on the one before. */
 static int cli_load_settings(struct opts *o, struct fabric_paths *p)
@@ -18,6 +39,8 @@ static int cli_load_settings(struct opts *o, struct fabric_paths *p)
 		return -1;
 	snprintf(file, sizeof(file), "%s/config", dir);
 	if (opts_file(o, o->config[0] ? o->config : file, o->config[0]))
+		return -1;
+	if (o->fresh && cli_name_fresh(o))
 		return -1;
 	return statedir_paths(p, dir, o->fabric);
 }

@@ -13,7 +13,8 @@
  *    lock and repeats step 1. Under the lock no fabric starts or leaves, so a fabric that does not
  *    answer now is dead: its socket is removed and a new fabric process started.
  *
- * A leaving fabric takes the same lock before it removes its socket.
+ * A leaving fabric takes the same lock before it removes its socket. A fabric that has served its
+ * programs refuses the lease and leaves; the command waits until it has left, without the lock.
  */
 #include "fabric/cli/control.h"
 #include "fabric/common/profile.h"
@@ -23,45 +24,70 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define START_TRIES 100
+
+/** struct leasing - a lease to be taken. @leaving: connection to a fabric that leaves first, or -1 */
+struct leasing {
+	const struct opts *o;
+	const struct fabric_paths *p;
+	u32 flags;
+	u32 run;
+	int leaving;
+};
+
 /* Connect and take the lease. Return: the socket or -errno. */
-static int ctl_take_lease(const struct opts *o, const struct fabric_paths *p, bool stay,
-			  struct proto_msg *m)
+static int ctl_take_lease(struct leasing *l, struct proto_msg *m)
 {
-	int sock = ctl_connect(p->sock), ret;
+	int sock = ctl_connect(l->p->sock), ret;
 
 	if (sock < 0)
 		return sock;
 	memset(m, 0, sizeof(*m));
 	m->op = PROTO_LEASE;
-	m->flags = stay ? PROTO_F_STAY : 0;
-	snprintf(m->lease.node, sizeof(m->lease.node), "%s", o->node);
+	m->flags = l->flags;
+	m->lease.run = l->run;
+	snprintf(m->lease.node, sizeof(m->lease.node), "%s", l->o->node);
 	ret = ctl_call(sock, m, NULL);
 	if (!ret)
 		return sock;
-	close(sock);
+	if (ret == -ESTALE)
+		l->leaving = sock;
+	else
+		close(sock);
 	return ret;
+}
+
+/* Wait until a fabric that leaves has left. The lock is not held: it needs that. */
+static void ctl_wait_left(struct leasing *l)
+{
+	struct proto_msg m;
+
+	if (l->leaving < 0)
+		return;
+	ctl_receive(l->leaving, &m, NULL);
+	close(l->leaving);
+	l->leaving = -1;
 }
 
 static bool ctl_is_gone(int err)
 {
-	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE;
+	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE || err == -ESTALE;
 }
 
 /* Take a lease of the fabric, which is started if it is gone. Lock held. */
-static int ctl_start_locked(const struct opts *o, const struct fabric_paths *p, bool stay, int lock,
-			    struct proto_msg *m)
+static int ctl_start_locked(struct leasing *l, int lock, struct proto_msg *m)
 {
 	char why[PATH_MAX + 256];
-	int sock = ctl_take_lease(o, p, stay, m);
+	int sock = ctl_take_lease(l, m);
 
-	if (sock >= 0 || !ctl_is_gone(sock))
+	if (sock >= 0 || !ctl_is_gone(sock) || sock == -ESTALE)
 		return sock;
-	unlink(p->sock);
-	if (spawn_fabric(o, p, stay, lock, why, sizeof(why))) {
-		print_error("fabric %s: %s", o->fabric, why);
+	unlink(l->p->sock);
+	if (spawn_fabric(l->o, l->p, l->flags & PROTO_F_STAY, lock, why, sizeof(why))) {
+		print_error("fabric %s: %s", l->o->fabric, why);
 		return -ECANCELED;
 	}
-	return ctl_take_lease(o, p, stay, m);
+	return ctl_take_lease(l, m);
 }
 
 /* Check that a fabric which was already running is what the options ask for. */
@@ -118,23 +144,30 @@ static int ctl_check_topology(const struct opts *o, u64 *hash)
 	return ret;
 }
 
-int ctl_start(const struct opts *o, const struct fabric_paths *p, bool stay, struct proto_msg *m)
+int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32 run,
+	      struct proto_msg *m)
 {
+	struct leasing l = { .o = o, .p = p, .flags = flags, .run = run, .leaving = -1 };
 	struct profile profile;
 	u64 topology = 0;
 	int sock, lock, tries;
 
 	if (profile_load(&profile, o->profile) || ctl_check_topology(o, &topology))
 		return -1;
-	sock = ctl_take_lease(o, p, stay, m);
-	/* A fabric may be killed right after its start: retry a few times. */
-	for (tries = 0; ctl_is_gone(sock) && tries < 5; tries++) {
+	sock = ctl_take_lease(&l, m);
+	/*
+	 * A fabric may be killed right after its start, or may have served its programs before this
+	 * process comes to take its lease: retry.
+	 */
+	for (tries = 0; ctl_is_gone(sock) && tries < START_TRIES; tries++) {
+		ctl_wait_left(&l);
 		lock = lock_take(p->lock, true);
 		if (lock < 0)
 			return print_error("%s: %s", p->lock, strerror(-lock));
-		sock = ctl_start_locked(o, p, stay, lock, m);
+		sock = ctl_start_locked(&l, lock, m);
 		close(lock);
 	}
+	ctl_wait_left(&l);
 	if (sock == -ECANCELED)
 		return -1;
 	if (sock == -ETIMEDOUT)

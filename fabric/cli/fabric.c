@@ -82,6 +82,7 @@ int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **a
 
 int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
+	u32 flags = PROTO_F_KEEP;
 	struct scenario s;
 	struct proto_msg m;
 	int sock, ret;
@@ -94,10 +95,12 @@ int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, ch
 		scenario_print(&s, false);
 		return 0;
 	}
-	sock = ctl_start(o, p, o->level[OPT_LINGER] < LEVEL_FLAG, &m);
+	if (o->level[OPT_LINGER] < LEVEL_FLAG)
+		flags |= PROTO_F_STAY;
+	sock = ctl_start(o, p, flags, 0, &m);
 	if (sock < 0)
 		return 1;
-	ret = scenario_add(&s, sock, o, NULL, NULL) ? 1 : 0;
+	ret = scenario_add(&s, sock, o, 0) ? 1 : 0;
 	close(sock);
 	return ret;
 }

@@ -27,7 +27,7 @@ int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char 
 		scenario_free(&s);
 		return ctl_print_error(o, sock);
 	}
-	ret = scenario_add(&s, sock, o, NULL, NULL) ? 1 : 0;
+	ret = scenario_add(&s, sock, o, 0) ? 1 : 0;
 	close(sock);
 	scenario_free(&s);
 	return ret;

@@ -8,6 +8,7 @@
 #include "fabric/cli/cli.h"
 #include "fabric/cli/record.h"
 #include "fabric/cli/scenario.h"
+#include "fabric/common/parse.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -135,11 +136,19 @@ static int run_keep_lease(int sock, u32 flags)
 	return fd < 0 ? print_error("lease: %s", strerror(errno)) : 0;
 }
 
-/* The fabric knows the programs of this run by this number. */
-static int run_set_number(u32 *run)
+/*
+ * The fabric knows the programs of this run by this number. A run inside a run belongs to that one,
+ * unless it has something of its own that its end concerns.
+ */
+static int run_set_number(const struct opts *o, u32 *run)
 {
+	const char *outer = getenv(PROTO_RUN_ENV);
 	char text[16];
+	u64 n;
 
+	if (outer && !o->scenario[0] && !o->explain && !o->capture[0] &&
+	    parse_number(outer, ~0u, &n))
+		*run = (u32)n;
 	while (!*run)
 		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
 			return print_error("random number: %s", strerror(errno));
@@ -154,14 +163,11 @@ int run_print_exec_error(const char *program, int err)
 }
 
 /* Stay as the program's parent, to report at its end. */
-static int run_as_parent(const struct opts *o, const struct fabric_paths *p, char **argv)
+static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32 run, char **argv)
 {
 	enum run_result result;
-	u32 run = 0;
 	int status, ret;
 
-	if (run_set_number(&run))
-		return EXIT_TROUBLE;
 	ret = child_run(argv, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
@@ -178,6 +184,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 {
 	struct scenario s;
 	struct proto_msg m;
+	u32 run = 0;
 	int sock;
 
 	(void)argc;
@@ -187,8 +194,10 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 		scenario_print(&s, false);
 		return 0;
 	}
-	sock = ctl_start(o, p, false, &m);
-	if (sock < 0 || scenario_add(&s, sock, o, NULL, NULL))
+	if (run_set_number(o, &run))
+		return EXIT_TROUBLE;
+	sock = ctl_start(o, p, 0, run, &m);
+	if (sock < 0 || scenario_add(&s, sock, o, PROTO_F_RUN))
 		return EXIT_TROUBLE;
 	/* As the process has set it that started the fabric. */
 	o->chaos = m.lease.chaos;
@@ -198,7 +207,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	    (o->out[0] && record_start(o, argv)) || run_capture_start(o, p))
 		return EXIT_TROUBLE;
 	if (run_report_is_wanted(o, p))
-		return run_as_parent(o, p, argv);
+		return run_as_parent(o, p, run, argv);
 	execvp(argv[0], argv);
 	return run_print_exec_error(argv[0], errno);
 }

@@ -158,14 +158,14 @@ static int scenario_send(int sock, struct proto_msg *m, const char *text, size_t
 	return ret;
 }
 
-int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 *last, u32 *n)
+int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 flags)
 {
 	static struct proto_msg m;
 	int ret;
 
 	if (!s->text)
 		return 0;
-	m = (struct proto_msg){ .op = PROTO_FAULT_ADD };
+	m = (struct proto_msg){ .op = PROTO_FAULT_ADD, .flags = flags };
 	if (s->file)
 		snprintf(m.fault.place, sizeof(m.fault.place), "%s", s->file);
 	ret = scenario_send(sock, &m, s->text, s->len);
@@ -175,10 +175,6 @@ int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 *
 		return print_error("fabric %s is busy with other rules: try again", o->fabric);
 	if (ret)
 		return print_error("fabric %s: rules: %s", o->fabric, strerror(-ret));
-	if (last)
-		*last = m.fault.id;
-	if (n)
-		*n = m.fault.n;
 	return 0;
 }
 

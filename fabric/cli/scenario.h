@@ -33,10 +33,10 @@ int scenario_from_args(struct scenario *s, const char *verb, const struct opts *
 void scenario_print(const struct scenario *s, bool json);
 /**
  * scenario_add() - send the rules to the fabric at the other end of @sock.
- * @last: receives the last rule's id, @n how many were added; may be NULL
+ * @flags: PROTO_F_RUN: they end with the run
  * Return: 0, or -1 after one line on stderr.
  */
-int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 *last, u32 *n);
+int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 flags);
 void scenario_free(struct scenario *s);
 
 #endif

@@ -17,12 +17,14 @@ static const struct verb verbs[] = {
 	  .help = "rdmaemu becomes the program and passes on its exit status, its signals and its "
 		  "terminal. With --explain, --capture or fault rules it stays as the program's "
 		  "parent, and passes them on all the same.\n"
+		  "A fabric that a run has started begins anew for the next one when no program "
+		  "is left on it.\n"
 		  "Exit status of rdmaemu itself: 123 if a fault rule that must fire did not, "
 		  "whatever the program's status; 125 if the fabric cannot be used, or if the "
 		  "capture failed and the program did not; 126 if the program cannot be executed; "
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
-		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE),
+		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH),
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
@@ -34,8 +36,8 @@ static const struct verb verbs[] = {
 		  "and what its registered memory contains, for 'rdmaemu trace' and 'rdmaemu "
 		  "replay'. Programs that are recorded at the same time may share a directory.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | OPT_BIT(OPT_NODE) |
-		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) |
-		   OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
+		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_OUT) |
+		   OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

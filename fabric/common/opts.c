@@ -11,6 +11,8 @@
 static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_FABRIC] = { "fabric", 0, "NAME", "RDMAEMU_FABRIC", true,
 			 "name of the fabric (default: default)" },
+	[OPT_FRESH] = { "fresh", 0, NULL, NULL, false,
+			"use a fabric of its own, which ends with this run" },
 	[OPT_DIR] = { "dir", 0, "DIR", "RDMAEMU_DIR", false,
 		      "directory of sockets and state, private to its user (default: "
 		      "$XDG_RUNTIME_DIR/rdmaemu)" },

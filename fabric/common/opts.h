@@ -34,6 +34,7 @@ enum exit_status {
 
 enum opt_id {
 	OPT_FABRIC,
+	OPT_FRESH,
 	OPT_DIR,
 	OPT_CONFIG,
 	OPT_ISOLATED,
@@ -191,6 +192,7 @@ struct opts {
 	char live_node[NODE_NAME_MAX + 1]; /* likewise */
 	bool live_first;
 	bool inject;
+	bool fresh;
 	bool as_is;
 	char from[NODE_NAME_MAX + 1]; /* "": not given */
 	char script[PATH_MAX]; /* likewise */

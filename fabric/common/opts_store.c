@@ -169,6 +169,7 @@ static const struct opt_value {
 	bool (*set)(struct opts *o, const char *value);
 } opt_values[OPT_COUNT] = {
 	[OPT_FABRIC] = A_NAME(fabric),
+	[OPT_FRESH] = A_SWITCH(fresh),
 	[OPT_DIR] = A_TEXT(dir, "a directory"),
 	[OPT_CONFIG] = A_TEXT(config, "a file"),
 	[OPT_ISOLATED] = BY(opt_set_isolated, "yes or no"),

@@ -92,6 +92,13 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 	return 0;
 }
 
+size_t statedir_base_len(const char *name)
+{
+	const char *fresh = strstr(name, STATEDIR_FRESH);
+
+	return fresh ? (size_t)(fresh - name) : strlen(name);
+}
+
 int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name)
 {
 	bool host = !name[0] || !strcmp(name, "node0");

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 struct client;
+struct lease;
 struct fabric;
 struct nldev;
 
@@ -33,7 +34,9 @@ struct conn {
 	struct client *client; /* NULL: its process is no client */
 	struct proto_msg *follow; /* the PROTO_LOG request that it follows, moved on; NULL: none */
 	struct nldev *nldev; /* it is a netlink socket; NULL: it is not */
-	bool hold; /* it is a lease as long as it is open */
+	struct lease *lease; /* that it took, as long as that lives; NULL: none */
+	u64 scenario; /* hash of the scenario that it added for its run; 0: none */
+	bool hold; /* its lease lasts as long as it is open */
 	bool dead; /* closed; freed when the current batch of events is done */
 	struct conn *next;
 };

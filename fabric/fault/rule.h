@@ -273,6 +273,9 @@ struct fault_rule {
 	struct fault_when when;
 	struct fault_what what;
 
+	u64 scenario; /* hash of the file that it comes from; 0: none */
+	bool of_run; /* it ends with the runs that use the scenario */
+	bool ended; /* and they have ended: it is removed when the token is free */
 	u32 old_id;
 	u64 seen;
 	u64 hits;

@@ -28,6 +28,8 @@ struct batch {
 	struct fault_rule *rule;
 	u32 n;
 	const char *file; /* "": from the command line */
+	u64 hash; /* of the file, 0: none */
+	bool of_run;
 	struct fault_bad bad;
 };
 
@@ -158,7 +160,7 @@ bool fault_table_is_due(const struct fabric *f)
 {
 	const struct faults *t = f->faults;
 
-	return t->n_jobs || t->n_calls || t->stale ||
+	return t->n_jobs || t->n_calls || t->stale || t->has_ended ||
 	       (t->due != FAULT_NEVER && fabric_ns(f) >= t->due);
 }
 
@@ -233,7 +235,7 @@ void fault_trigger_rules(struct fabric *f, const struct fault_pkt *p)
 
 /* --- adding and removing ---------------------------------------------------------------------- */
 
-static void rule_remove(struct fabric *f, struct fault_rule *r)
+void fault_rule_remove(struct fabric *f, struct fault_rule *r)
 {
 	const struct fault_action *b = &fault_actions[r->act];
 
@@ -346,19 +348,10 @@ static int batch_add_rule(void *ctx, const char *text, u32 line)
 		return fault_refuse(&b->bad, r->name, "a name that no other rule has");
 	if (b->file[0])
 		snprintf(r->place, sizeof(r->place), "%.240s:%u", b->file, line);
+	r->scenario = b->hash;
+	r->of_run = b->of_run;
 	b->n++;
 	return 0;
-}
-
-/* Whether the same file was added before. */
-static bool fault_is_known_file(const struct faults *t, u64 hash)
-{
-	u32 i, n = t->n_files < FAULT_FILES ? t->n_files : FAULT_FILES;
-
-	for (i = 0; i < n; i++)
-		if (t->file[i] == hash)
-			return true;
-	return false;
 }
 
 static void batch_apply(struct fabric *f, const struct batch *b, struct proto_fault *q)
@@ -375,17 +368,22 @@ static void batch_apply(struct fabric *f, const struct batch *b, struct proto_fa
 static int fault_job_add(struct fabric *f, struct fault_job *j)
 {
 	struct proto_fault *q = &j->msg.fault;
-	struct batch b = { .f = f, .file = q->place };
+	struct batch b = { .f = f, .file = q->place, .of_run = j->msg.flags & PROTO_F_RUN };
 	const char *text = j->text ? j->text : q->text;
 	size_t len = j->text ? j->len : strlen(q->text);
 	char where[FAULT_PLACE + 16] = "";
-	u64 hash = b.file[0] ? fnv1a(fnv1a(FNV1A_BASIS, b.file, strlen(b.file)), text, len) : 0;
 	u32 line;
 	int ret;
 
 	q->n = 0;
-	if (hash && fault_is_known_file(f->faults, hash))
+	if (b.file[0])
+		b.hash = fnv1a(fnv1a(FNV1A_BASIS, b.file, strlen(b.file)), text, len);
+	if (b.of_run)
+		j->conn->scenario = b.hash;
+	if (b.hash && fault_scenario_is_known(f->faults, b.hash)) {
+		fault_scenario_share(f->faults, b.hash, b.of_run);
 		return 0;
+	}
 	b.rule = calloc(FAULT_RULES, sizeof(*b.rule));
 	if (!b.rule)
 		return -ENOMEM;
@@ -397,8 +395,8 @@ static int fault_job_add(struct fabric *f, struct fault_job *j)
 			 b.bad.word, b.bad.expected);
 	} else {
 		batch_apply(f, &b, q);
-		if (hash)
-			f->faults->file[f->faults->n_files++ % FAULT_FILES] = hash;
+		if (b.hash)
+			fault_scenario_remember(f->faults, b.hash);
 	}
 	free(b.rule);
 	return ret;
@@ -411,7 +409,7 @@ static int fault_job_remove(struct fabric *f, struct proto_fault *q)
 	if (!r)
 		return -ENOENT;
 	q->hits = r->hits;
-	rule_remove(f, r);
+	fault_rule_remove(f, r);
 	q->n = 1;
 	fault_table_changed(f);
 	return 0;
@@ -424,7 +422,7 @@ static int fault_job_clear(struct fabric *f, struct proto_fault *q)
 
 	for (i = q->n = 0; i < t->high; i++)
 		if (t->rule[i].id) {
-			rule_remove(f, &t->rule[i]);
+			fault_rule_remove(f, &t->rule[i]);
 			q->n++;
 		}
 	/* From now on the same scenario may be added again. */
@@ -523,6 +521,8 @@ void fault_table_work(struct fabric *f)
 		fault_update_ports(f);
 	fault_call_flush_journal(f);
 	fault_run_due(f);
+	if (fault_scenario_remove_ended(f))
+		fault_table_changed(f);
 	for (i = 0; i < FAULT_JOBS && t->n_jobs; i++) {
 		j = t->job[i];
 		if (!j)

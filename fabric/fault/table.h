@@ -32,6 +32,7 @@ struct fault_job;
  * @wire: at least one rule is about packets, so tx.c examines bursts
  * @due: when the next FAULT_ON_TIME rule is due; FAULT_NEVER: none
  * @stale: ports were marked without the token: the paths of QPs are out of date
+ * @has_ended: the runs of some rules have ended: those are removed when the token is free
  * @random: the seed has decided at least one hit
  * @file: hashes of the scenarios that were added
  * @own_limits: what the first @n_own_limits devices have without rules; NULL: no rule has changed
@@ -47,6 +48,7 @@ struct faults {
 	bool wire;
 	bool random;
 	bool stale;
+	bool has_ended;
 	u64 due;
 	u64 file[FAULT_FILES];
 	u32 n_files;
@@ -100,6 +102,22 @@ const char *fault_rule_text(struct fabric *f, u32 rule);
 void fault_trigger_rules(struct fabric *f, const struct fault_pkt *p);
 /** fault_rule_set_due() - the rule fires (again) at @at, on the fabric clock. */
 void fault_rule_set_due(struct fabric *f, struct fault_rule *r, u64 at);
+
+/** fault_rule_remove() - end a rule's effects and free its slot. The caller has ports marked. */
+void fault_rule_remove(struct fabric *f, struct fault_rule *r);
+
+/* --- scenario.c ------------------------------------------------------------------------------- */
+
+/** fault_scenario_is_known() - whether the scenario with that hash was added before. */
+bool fault_scenario_is_known(const struct faults *t, u64 hash);
+/** fault_scenario_remember() - it is added now. */
+void fault_scenario_remember(struct faults *t, u64 hash);
+/** fault_scenario_share() - it is added again; unless @of_run its rules stay from now on. */
+void fault_scenario_share(struct faults *t, u64 hash, bool of_run);
+/** fault_scenario_end() - no run uses it any more: its rules end, unless they are to stay. */
+void fault_scenario_end(struct fabric *f, u64 hash);
+/** fault_scenario_remove_ended() - remove such rules. Return: whether there were any. Token held. */
+bool fault_scenario_remove_ended(struct fabric *f);
 
 /* --- list.c ----------------------------------------------------------------------------------- */
 

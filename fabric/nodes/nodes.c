@@ -207,7 +207,7 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 	const struct profile *pr = s->profile ? s->profile : &f->profile;
 	u32 n_devs = s->n_devs ? s->n_devs : pr->n_devs, i, p;
 	u32 n_ports = s->n_ports ? s->n_ports : pr->n_ports;
-	u64 guid = node_make_guid(f->name, s->name);
+	u64 guid = node_make_guid(f->hca->name, s->name);
 	int node = hca_node_begin(f->hca, s->name, n_devs), ret = 0;
 
 	if (node < 0)

@@ -47,7 +47,8 @@ enum proto_op {
 	/*
 	 * LEASE: the caller's process keeps the fabric alive until it exits, across exec.
 	 * PROTO_F_STAY: the fabric then stays until it is stopped. in: lease.node, which is made if
-	 * there is none. out: flags, PROTO_F_*; lease.
+	 * there is none. out: flags, PROTO_F_*; lease. -ESTALE: the fabric has served its programs
+	 * and leaves; the connection ends when it has left, and the caller starts a new one.
 	 */
 	PROTO_LEASE,
 	/*
@@ -74,7 +75,8 @@ enum proto_op {
 	PROTO_NODE,
 	/*
 	 * FAULT_ADD: in: fault.text, one or several rules; or fd: a scenario in a memfd, of the
-	 * file fault.place. All rules are added or none. out: fault.n: rules added, 0 if the same
+	 * file fault.place. PROTO_F_RUN: they end with the run whose lease this connection took.
+	 * All rules are added or none. out: fault.n: rules added, 0 if the same
 	 * scenario was added before; fault.id: the last one's. -EINVAL: fault.text says what is
 	 * wrong.
 	 */
@@ -156,6 +158,8 @@ enum proto_flags {
 	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object per line, instead of an array */
 	PROTO_F_FOLLOW = 1 << 7, /* LOG: send further answers when there are new entries */
 	PROTO_F_SUMMARY = 1 << 6, /* LOG: equal entries as one, and their numbers */
+	PROTO_F_KEEP = 1 << 11, /* LEASE: serve later runs too, instead of leaving before them */
+	PROTO_F_RUN = 1 << 12, /* FAULT_ADD */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
@@ -222,6 +226,7 @@ struct proto_lease {
 	u64 chaos_seed; /* out */
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 	u32 number; /* out: of the node */
+	u32 run; /* RDMAEMU_RUN of the caller's program; 0: none */
 };
 
 /**

@@ -36,6 +36,12 @@ int statedir_find(const char *given, char path[PATH_MAX]);
  */
 int statedir_open(const char *given, char path[PATH_MAX]);
 
+/* `run --fresh`: what is between the name that its fabric would have otherwise and a number. */
+#define STATEDIR_FRESH ".fresh-"
+
+/** statedir_base_len() - how much of a fabric's name is not of `run --fresh`. */
+size_t statedir_base_len(const char *name);
+
 /** struct fabric_paths - the files of one fabric. */
 struct fabric_paths {
 	char dir[PATH_MAX];

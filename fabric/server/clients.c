@@ -243,6 +243,7 @@ void client_die(struct fabric *f, struct client *cl)
 		c->client = NULL;
 		conn_close(f, c);
 	}
+	leases_end_runs(f);
 }
 
 bool client_is_image_gone(struct fabric *f, struct client *cl)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connections: who may connect, requests and answers; and leases.
+ * DOC: connections: who may connect, requests and answers.
  *
  * A request is handled completely when it arrives. A peer that sends a malformed message, or does
  * not read its answers, is disconnected.
@@ -15,6 +15,7 @@
 #include "fabric/nodes/ports.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/conn_nldev.h"
+#include "fabric/server/leases.h"
 #include "fabric/server/server.h"
 #include "fabric/server/status.h"
 
@@ -72,7 +73,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	follow_end(f, c);
 	free(c->nldev);
 	c->nldev = NULL;
-	f->server->leases.n -= c->hold;
+	lease_conn_closed(f, c);
 	f->conns.has_dead = true;
 	if (cl) {
 		cl->conn = NULL;
@@ -97,21 +98,13 @@ static void conns_free_dead(struct fabric *f)
 
 void conns_reap(struct fabric *f)
 {
-	struct lease **lp = &f->server->leases.list, *l;
 	struct client **clp = &f->clients.list, *cl;
 
 	if (!f->conns.has_dead)
 		return;
 	f->conns.has_dead = false;
 	conns_free_dead(f);
-	while ((l = *lp)) {
-		if (!l->dead) {
-			lp = &l->next;
-			continue;
-		}
-		*lp = l->next;
-		free(l);
-	}
+	leases_free_dead(f);
 	while ((cl = *clp)) {
 		if (!cl->freed) {
 			clp = &cl->next;
@@ -121,62 +114,6 @@ void conns_reap(struct fabric *f)
 		free(cl->chan_fd);
 		free(cl);
 	}
-}
-
-static void lease_on_exit(struct fabric *f, struct watch *w, u32 events)
-{
-	struct lease *l = container_of(w, struct lease, w);
-
-	(void)events;
-	loop_watch_close(w);
-	l->dead = true;
-	f->conns.has_dead = true;
-	f->server->leases.n--;
-	idle_update(f);
-}
-
-static int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
-{
-	struct lease *l;
-	int fd, ret;
-
-	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
-	ret = fabric_node_use(f, m->lease.node);
-	if (ret < 0)
-		return ret;
-	m->lease.number = (u32)ret;
-	if (m->flags & PROTO_F_STAY)
-		f->server->idle.ns = NEVER;
-	m->flags = f->isolated ? PROTO_F_ISOLATED : 0;
-	m->lease.profile = profile_hash(&f->profile);
-	m->lease.topology = f->nodes->topology;
-	m->lease.ppm = f->clock.ppm_start;
-	m->lease.manual = f->clock.manual_start;
-	m->lease.chaos = f->hca->chaos;
-	m->lease.chaos_seed = f->hca->chaos_seed;
-	m->lease.faults = f->faults->n;
-	if (f->server->leases.n >= MAX_LEASES)
-		return -EUSERS;
-	fd = conn_pidfd(c);
-	if (fd < 0) {
-		m->flags |= PROTO_F_HOLD;
-		f->server->leases.n += !c->hold;
-		c->hold = true;
-		idle_update(f);
-		return 0;
-	}
-	l = calloc(1, sizeof(*l));
-	ret = l ? loop_watch_add(f, &l->w, fd, lease_on_exit) : -ENOMEM;
-	if (ret) {
-		free(l);
-		close(fd);
-		return ret;
-	}
-	l->next = f->server->leases.list;
-	f->server->leases.list = l;
-	f->server->leases.n++;
-	idle_update(f);
-	return 0;
 }
 
 /* The client that the peer field names, for requests that isolated clients may not send. */
@@ -294,6 +231,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 {
 	int out = -1, ret;
 
+	lease_note_setup(f, m);
 	switch (m->op) {
 	case PROTO_HELLO:
 		return client_hello(f, c, m, fds, n_fds);

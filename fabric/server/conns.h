@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connections from accept to close, their requests, and leases. See core/conn.h for what other
+ * DOC: connections from accept to close, and their requests. See core/conn.h for what other
  * modules use.
  */
 #ifndef FABRIC_SERVER_CONNS_H
@@ -8,21 +8,7 @@
 
 #include "fabric/core/fabric.h"
 
-#define MAX_CONNS  (2 * HCA_MAX_CLIENTS)
-#define MAX_LEASES 65536u
-
-/** struct lease - a process that keeps the fabric alive. */
-struct lease {
-	struct watch w; /* pidfd */
-	bool dead;
-	struct lease *next;
-};
-
-/** struct leases - all leases. */
-struct leases {
-	struct lease *list;
-	u32 n; /* includes connections that are leases: struct conn.hold */
-};
+#define MAX_CONNS (2 * HCA_MAX_CLIENTS)
 
 /** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
 void conn_accept(struct fabric *f, struct watch *w, u32 events);

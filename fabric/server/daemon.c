@@ -39,6 +39,7 @@ static const struct node_events daemon_node_events = {
 
 static int daemon_make_hca(struct fabric *f, const struct opts *o)
 {
+	char name[sizeof(o->fabric)];
 	void *p;
 	int ret;
 
@@ -51,7 +52,9 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 	if (p == MAP_FAILED)
 		return -errno;
 	f->hca = p;
-	hca_format(f->hca, o->seed, o->isolated, o->fabric);
+	/* GUIDs follow from the name; those of `run --fresh` are the same each time. */
+	snprintf(name, sizeof(name), "%.*s", (int)statedir_base_len(o->fabric), o->fabric);
+	hca_format(f->hca, o->seed, o->isolated, name);
 	f->hca->fabric_pid = (u32)getpid();
 	if (o->first_mr)
 		f->hca->tab[TAB_MR].cursor = o->first_mr;

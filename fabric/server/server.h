@@ -9,6 +9,7 @@
 #include "fabric/server/conns.h"
 #include "fabric/server/helper.h"
 #include "fabric/server/idle.h"
+#include "fabric/server/leases.h"
 #include "fabric/server/work.h"
 
 /** struct server - state of server/. All times are real time. */

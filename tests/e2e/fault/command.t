@@ -73,7 +73,7 @@ cat >"$TEST_DIR/s" <<-'END'
 	drop node=b nth=2
 	loss 1% ; x: drop nth=100000   # and one more
 END
-check 'a scenario' "$R" run --scenario "$TEST_DIR/s" -- true
+check 'a scenario' "$R" fault add --scenario "$TEST_DIR/s"
 check 'the same again' "$R" run --scenario "$TEST_DIR/s" -- true
 is 'adds nothing' "$(list "[(r['name'], r['place'].split('/')[-1]) for r in f]")" \
 	"[('f260', 's:2'), ('f261', 's:3'), ('x', 's:3')]"
