@@ -5,6 +5,7 @@
  */
 #include "traces/vtrace/check.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -224,6 +225,36 @@ int vt_dir_open(struct vt_dir *d, const char *path, struct vt_error *err)
 	if (ret)
 		vt_dir_close(d);
 	return ret;
+}
+
+/* A name of a trace may have any bytes. */
+static void name_make_printable(char *name)
+{
+	for (; *name; name++)
+		if (!isgraph((unsigned char)*name))
+			*name = '?';
+}
+
+const char *vt_dir_names(const struct vt_dir *d, char *text, size_t size)
+{
+	const struct vt_program *p;
+	const char *have;
+	char name[32];
+	size_t n = 0;
+
+	*text = '\0';
+	for (p = d->prog; p < d->prog + d->n_progs; p++) {
+		if (n + sizeof(name) + 32 > size) {
+			snprintf(text + n, size - n, ", ...");
+			break;
+		}
+		have = vt_info_get(&p->about, "name");
+		snprintf(name, sizeof(name), "%s", have ? have : "?");
+		name_make_printable(name);
+		n += (size_t)snprintf(text + n, size - n, "%sp%u (%s)", n ? ", " : "", p->num,
+				      name);
+	}
+	return text;
 }
 
 void vt_dir_close(struct vt_dir *d)

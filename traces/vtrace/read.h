@@ -57,6 +57,11 @@ struct vt_dir {
  */
 int vt_dir_open(struct vt_dir *d, const char *path, struct vt_error *err);
 void vt_dir_close(struct vt_dir *d);
+/**
+ * vt_dir_names() - the programs of a trace for a message, as "p1 (rping), p2 (rping)"; after a few
+ * of them "..." stands for the others. Return: @text
+ */
+const char *vt_dir_names(const struct vt_dir *d, char *text, size_t size);
 
 /**
  * vt_program_is_recorded() - whether the recorder had started recording a program: its files could

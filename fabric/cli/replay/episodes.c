@@ -127,18 +127,20 @@ static u32 episode_next_number(const struct vt_dir *d)
 static int episode_choose_recorded(struct episode *e, const struct opts *o, const struct vt_dir *d)
 {
 	struct found f;
+	char names[512];
 	bool match;
 
 	episode_find(&f, d, o->as, e->request);
 	if (f.several && !f.first)
-		return print_error(
-			"replay: --as '%s': expected one of several of that name: p1, p2 ...",
-			o->as);
+		return print_error("replay: --as '%s': %s has several of that name: expected one "
+				   "of %s",
+				   o->as, d->path, vt_dir_names(d, names, sizeof(names)));
 	if (f.several)
 		f.base = -1;
 	match = episode_take_parts(e, &f, o, d);
 	if (!e->n && o->mode == MODE_NONE)
-		return print_error("replay: --as '%s': expected a program of %s", o->as, d->path);
+		return print_error("replay: --as '%s': expected a program of %s: %s", o->as,
+				   d->path, vt_dir_names(d, names, sizeof(names)));
 	if (e->n)
 		episode_copy_recorded(e, d);
 	e->nth = episode_next_number(d);

@@ -117,6 +117,7 @@ static int trace_dir_print_empty(const struct vt_dir *d, const struct opts *o)
 int trace_dir_open_one(struct vt_dir *d, const struct opts *o, const char *command, int argc,
 		       char **argv)
 {
+	char names[512];
 	u32 i;
 
 	if (argc != 1)
@@ -127,7 +128,8 @@ int trace_dir_open_one(struct vt_dir *d, const struct opts *o, const char *comma
 	for (i = 0; i < d->n_progs; i++)
 		if (trace_program_is_wanted(o, &d->prog[i]))
 			return trace_dir_print_empty(d, o);
-	return print_error("no program '%s' in %s", o->program, argv[0]);
+	return print_error("no program '%s' in %s: expected one of %s", o->program, argv[0],
+			   vt_dir_names(d, names, sizeof(names)));
 }
 
 int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv)

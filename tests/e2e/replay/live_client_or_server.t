@@ -140,8 +140,9 @@ kill $holder
 wait $holder 2>/dev/null
 
 refuses "no live program" "expected a live program after" "$TEST_DIR/rping" --as p1
-refuses "no such program" "expected a program of" "$TEST_DIR/rping" --as p9 -- true
-refuses "two of that name" "expected one of several" "$TEST_DIR/rping" --as rping -- true
+refuses "no such program: the programs are named" "expected a program of $TEST_DIR/rping: p1 (rping), p2 (rping)" \
+	"$TEST_DIR/rping" --as server -- true
+refuses "two of that name" "has several of that name: expected one of p1 (rping), p2 (rping)" "$TEST_DIR/rping" --as rping -- true
 refuses "no such field" "expected wr_id, status" "$TEST_DIR/rping" --as p1 --ignore colour -- true
 refuses "one that does not listen" "does not listen" "$TEST_DIR/rping" --as p2 --timeout 2 -- sleep 9
 

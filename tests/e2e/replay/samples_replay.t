@@ -129,7 +129,7 @@ rdmaemu_refuses "trace stat" "no flags after --" 2 "expected one trace directory
 rdmaemu_refuses "trace stat" "unknown flags after the directory" 2 "unknown option '--jsn'" "$A" --jsn
 
 for verb in "trace stat" "trace show" "trace stat --json" "trace show --json"; do
-	rdmaemu_refuses "$verb" "$verb: no such program" 2 "no program 'nosuch' in $A" --program nosuch "$A"
+	rdmaemu_refuses "$verb" "$verb: no such program" 2 "no program 'nosuch' in $A: expected one of p1 (" --program nosuch "$A"
 done
 
 # A sample in JSON, and with the recorded times.
