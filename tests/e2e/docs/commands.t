@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 20
+# slow 40
 # settings: one: the pages' own commands
 # waits
-# Each command that README.md, docs/guide/ and docs/reference/ show runs as shown, and prints what the page shows.
+# Each command that README.md, docs/guide/, docs/reference/ and the manual pages show runs as shown, and prints what
+# the page shows. C code of the pages compiles.
 # Arguments: the pages to check, instead of all.
 . "$(dirname "$0")/../../lib/lib.sh"
 need python3
@@ -18,9 +19,28 @@ if [ -n "${IN_NETNS-}" ]; then
 	veth_pair || skip_all "no veth interfaces here"
 fi
 
-pages=(README.md docs/guide/*.md docs/reference/*.md)
+pages=(README.md docs/guide/*.md docs/reference/*.md man/*.[1-8])
 [ $# = 0 ] || pages=("$@")
 export PATH=${RDMAEMU%/*}:$PATH LIMIT
 mkdir -p "$TEST_DIR/blocks"
 python3 tests/lib/py/docs_pages.py run "$TOP" "$TEST_DIR/blocks" "${pages[@]}" || FAILED=1
+
+# compiles PAGE - the C code that it shows, as the body of a function
+compiles() {
+	{
+		printf '#include <err.h>\n#include <rdmaemu.h>\nvoid run_the_code_under_test(void);\nvoid body(void)\n{\n'
+		case $1 in
+		*.md) awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$1" ;;
+		*) awk '/^.SH EXAMPLES/ { on = 1; next } /^\.fi/ { on = 0 } on && !/^\./' "$1" ;;
+		esac
+		echo '}'
+	} >"$TEST_DIR/body.c"
+	grep -q rdmaemu_open "$TEST_DIR/body.c" &&
+		${CC:-cc} -std=gnu11 -Wall -Werror -Iinclude -fsyntax-only "$TEST_DIR/body.c"
+}
+if [ $# = 0 ]; then
+	for page in docs/guide/ci.md man/rdmaemu.3; do
+		check "C code of $page" compiles "$page"
+	done
+fi
 done_testing

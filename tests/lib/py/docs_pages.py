@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The pages of README.md, docs/ and the community files: their links, their form, and the commands that they show.
+"""README.md, docs/, man/ and the community files: their links, their form, and the commands that they show.
 
 usage: docs_pages.py links TOP            check links, anchors, manual pages, paths and sizes
        docs_pages.py run TOP WORK PAGE... run the commands of code blocks; WORK is a directory for their files
        docs_pages.py ready PID            wait until a background command listens, or has ended
 
-A reader can run each line of a code block that begins with "$ ". All lines of a block run in one shell, in an empty
-state directory, and must exit with 0. HTML comments on the line before a block say otherwise:
+A reader can run each line of a code block (.EX to .EE in a manual page) that begins with "$ ". All lines of a block run
+in one shell, in an empty state directory, and must exit with 0. A command in the background ends with "& sleep N": the
+reader's next command finds it listening. On a machine that is slower than that the test waits until it does.
+Comments on the line before a block say otherwise; a manual page's begin with .\\" instead of <!--:
 
     <!-- not run: REASON -->              nothing of this block runs
     <!-- fails: N[,N...]: REASON -->      its Nth commands exit with another status than 0
     <!-- output differs: REASON -->       the lines between the commands are not compared
+    <!-- given: PATH[ PATH...] -->        files that the reader has, in the directory where the block runs
+    <!-- file: NAME -->                   the block is a file that later blocks of the page have
 
 Other lines are output: the block must print them, whatever their numbers are. An output line that ends with "..." is
 the beginning of one; lines that begin with two blanks more than the first continue a wrapped line.
@@ -25,7 +29,8 @@ import time
 
 COLUMNS = 120
 README_LINES, README_WORDS = 150, 900
-COMMENT = re.compile(r'<!-- (not run|fails|output differs): (.*?) -->')
+COMMENT = re.compile(r'(?:<!--|\.\\") (not run|fails|output differs|given|file): (.*?)(?: -->|$)')
+BACKGROUND = re.compile(r'&(?: sleep \d+)?\s*(?:#.*)?$')
 LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
 MANUAL = re.compile(r'\b(rdmaemu(?:-[a-z]+)?)\(([1-8])\)')
 PATH = re.compile(r'`((?:docs|man|tests|examples|emulator|fabric|libshim|libctl|traces|profiles|include|mk)'
@@ -127,7 +132,9 @@ def readme_faults(top):
 
 
 def manual_faults(top, path):
-    """A manual page's references to files and other manual pages."""
+    """A manual page's references to files and other manual pages, and its examples."""
+    for block in blocks(top, path):
+        yield from block.faults()
     with open(os.path.join(top, path), encoding='utf-8') as f:
         text = f.read().replace('\\-', '-')
     for name, section in re.findall(r'\b(rdmaemu(?:-[a-z]+)?) \(([1-8])\)', text):
@@ -160,10 +167,12 @@ class Block:
     def __init__(self, page, number, marks):
         self.page, self.number = page, number
         self.marks = dict(marks)
+        self.lines = []
         self.commands = []
         self.output = []
 
     def add(self, line):
+        self.lines.append(line)
         if self.commands and self.commands[-1].endswith('\\'):
             self.commands[-1] = self.commands[-1][:-1] + line.strip()
         elif line.startswith('$ '):
@@ -173,8 +182,11 @@ class Block:
 
     def faults(self):
         for mark, reason in self.marks.items():
-            if len(reason) < 8:
+            if len(reason) < 8 and mark not in ('given', 'file'):
                 yield f'{self.page}:{self.number}: "{mark}" needs a reason'
+        for command in self.commands if 'not run' not in self.marks else []:
+            if BACKGROUND.search(command) and not re.search('& sleep', command):
+                yield f'{self.page}:{self.number}: {command}: expected "& sleep 1", or the next command is too early'
 
     def failing(self):
         return [int(n) for n in self.marks.get('fails', '').partition(':')[0].split(',') if n.strip()]
@@ -185,7 +197,7 @@ class Block:
         for n, command in enumerate(self.commands, 1):
             shown = command.replace("'", "'\\''")
             text.append(command)
-            if re.search(r'&\s*(#.*)?$', command):
+            if BACKGROUND.search(command):
                 text.append(f'{tool} $!')
             else:
                 test = '=' if n in self.failing() else '!='
@@ -212,31 +224,50 @@ def plain(text):
     return re.sub(r'\s+', ' ', re.sub(r'[-+]?\d+(\.\d+)*', 'N', text)).strip()
 
 
+def block_ends(page, line):
+    """Whether a line begins or ends a block: 'both', 'begin', 'end' or None."""
+    if not page.startswith('man/'):
+        return 'both' if line.startswith('```') else None
+    return {'.EX': 'begin', '.EE': 'end'}.get(line.strip())
+
+
+def unescaped(page, line):
+    """A line of an example as the reader sees it."""
+    if not page.startswith('man/'):
+        return line
+    return line.replace('\\-', '-').replace('\\&', '').replace('\\(aq', "'").replace('\\e', '\\')
+
+
 def blocks(top, page):
-    """The blocks of a page that have commands."""
+    """The blocks of a page that have commands, or are files."""
     block, marks = None, []
     for number, line in enumerate(lines_of(os.path.join(top, page)), 1):
-        if line.startswith('```'):
-            if block is None:
-                block = Block(page, number, marks)
-            else:
-                if block.commands:
-                    yield block
-                block, marks = None, []
+        end = block_ends(page, line)
+        if end and block is None and end != 'end':
+            block = Block(page, number, marks)
+        elif end and block:
+            if block.commands or 'file' in block.marks:
+                yield block
+            block, marks = None, []
         elif block is not None:
-            block.add(line)
+            block.add(unescaped(page, line))
         elif COMMENT.search(line):
             marks += COMMENT.findall(line)
         elif line.strip():
             marks = []
 
 
-def run_block(block, top, work):
-    """What went wrong when its commands ran."""
+def run_block(block, top, work, files):
+    """What went wrong when its commands ran. files: other blocks, by the names of files that they are."""
     place = os.path.join(work, f'{os.path.basename(block.page)}.{block.number}')
     os.makedirs(place)
     for name in ('examples', 'profiles', 'tests', 'traces'):
         os.symlink(os.path.join(top, name), os.path.join(place, name))
+    for path in block.marks.get('given', '').split():
+        os.symlink(os.path.join(top, path), os.path.join(place, os.path.basename(path)))
+    for name, other in files.items():
+        with open(os.path.join(place, name), 'w') as f:
+            f.write('\n'.join(other.lines) + '\n')
     env = dict(os.environ, RDMAEMU_DIR=os.path.join(place, 'state'), RDMAEMU_LINGER='100')
     limit = int(os.environ.get('LIMIT', '120'))
     with open(os.path.join(place, 'output'), 'wb') as out:
@@ -351,9 +382,13 @@ def main():
         report('README.md leads to all pages', unreached(top))
     else:
         for page in args[2:]:
+            files = {}
             for block in blocks(top, page):
-                if 'not run' not in block.marks:
-                    report(f'{page}:{block.number}: {block.commands[0]}', run_block(block, top, args[1]))
+                if 'file' in block.marks:
+                    files[block.marks['file']] = block
+                elif 'not run' not in block.marks:
+                    faults = list(block.faults()) or run_block(block, top, args[1], files)
+                    report(f'{page}:{block.number}: {block.commands[0]}', faults)
     sys.exit(failed != 0)
 
 
