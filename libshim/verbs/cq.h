@@ -75,6 +75,11 @@ struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_ini
 /** shim_cqx_set_dead() - in a forked child: polling fails and waits for no lock. */
 void shim_cqx_set_dead(struct shim_cq *cq);
 
+/* --- vendor_err.c --- */
+
+/** shim_vendor_err() - ibv_wc.vendor_err of the failed completion @e. */
+u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e);
+
 /* --- poll.c --- */
 
 int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);

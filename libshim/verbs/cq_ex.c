@@ -125,7 +125,9 @@ static enum ibv_wc_opcode cqx_read_opcode(struct ibv_cq_ex *ex)
 
 static uint32_t cqx_read_vendor_err(struct ibv_cq_ex *ex)
 {
-	return to_cq_of_ex(ex)->cur->vendor_err;
+	const struct shim_cq *cq = to_cq_of_ex(ex);
+
+	return cq->cur->status == WCS_SUCCESS ? 0 : shim_vendor_err(cq, cq->cur);
 }
 
 static uint32_t cqx_read_byte_len(struct ibv_cq_ex *ex)

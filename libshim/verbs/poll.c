@@ -193,17 +193,18 @@ bool shim_cq_idle(struct shim_cq *cq)
 	return unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(&cq->idle);
 }
 
-static inline void wc_fill(struct ibv_wc *wc, const struct cqe *e)
+static inline void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const struct cqe *e)
 {
 	wc->wr_id = e->wr_id;
 	wc->status = e->status;
-	wc->vendor_err = e->vendor_err;
+	wc->vendor_err = 0;
 	wc->qp_num = e->qpn & IB_QPN_MASK;
 	wc->pkey_index = 0;
 	wc->slid = 0;
 	wc->sl = 0;
 	wc->dlid_path_bits = 0;
 	if (unlikely(e->status != WCS_SUCCESS)) {
+		wc->vendor_err = shim_vendor_err(cq, e);
 		wc->opcode = 0;
 		wc->byte_len = 0;
 		wc->imm_data = 0;
@@ -233,7 +234,7 @@ static int cq_poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
 	while (found < n && (e = shim_cq_peek(cq))) {
 		shim_cq_consume(cq, e);
 		if (likely(!(e->flags & CQE_SKIP)))
-			wc_fill(&wc[found++], e);
+			wc_fill(cq, &wc[found++], e);
 		cq->cons++;
 	}
 	if (cq->cons != start)

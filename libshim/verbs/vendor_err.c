@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The vendor's error code of a failed completion. Devices with Mellanox' vendor ID have those of
+ * mlx5 that are publicly known; docs/reference/profiles.md names the sources. All others have 0.
+ */
+#include "emulator/ib.h"
+#include "libshim/verbs/cq.h"
+#include "libshim/verbs/device.h"
+
+#define VENDOR_MELLANOX 0x02c9
+
+/* By status, of send requests. */
+static const u8 mlx5_send[] = {
+	[WCS_LOC_PROT_ERR] = 0x52,   [WCS_WR_FLUSH_ERR] = 0xf9, [WCS_REM_INV_REQ_ERR] = 0x8a,
+	[WCS_REM_ACCESS_ERR] = 0x88, [WCS_REM_OP_ERR] = 0x89,	[WCS_RETRY_EXC_ERR] = 0x81,
+};
+
+u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e)
+{
+	const struct shim_context *ctx = shim_context_of(cq->cq.context);
+
+	if (!ctx || ctx->dev->info.lim.vendor_id != VENDOR_MELLANOX)
+		return e->vendor_err;
+	if (e->flags & (CQE_RECV | CQE_SRQ))
+		return e->status == WCS_WR_FLUSH_ERR ? mlx5_send[WCS_WR_FLUSH_ERR] : 0;
+	return e->status < ARRAY_SIZE(mlx5_send) ? mlx5_send[e->status] : 0;
+}

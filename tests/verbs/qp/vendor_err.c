@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ibv_wc.vendor_err: mlx5's on devices with Mellanox' vendor ID, 0 on all others.
+ *
+ * A SEND with wr_id 77 is to fail by a rule with REM_OP_ERR.
+ */
+#include "tests/lib/c/vb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INJECTED 77
+
+static struct vb_side *s;
+static struct vb_pair p;
+static bool is_mlx5;
+
+/* Wait for a completion of a CQ. Return: whether it has that status and vendor error. */
+static bool fails(int i, enum vb_cq which, enum ibv_wc_status status, unsigned int vendor)
+{
+	struct ibv_wc wc = { 0 };
+	bool came = vb_poll(s, i, which, VB_WAIT, &wc);
+	unsigned int want = is_mlx5 ? vendor : 0;
+
+	return ok(came && wc.status == status && wc.vendor_err == want, "%s: 0x%x, 0x%x wanted, %s",
+		  ibv_wc_status_str(wc.status), wc.vendor_err, want, ibv_wc_status_str(status));
+}
+
+/* A fresh pair that gives up at the first timeout. */
+static void fresh(void)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
+
+	spec.timeout = 8;
+	spec.retry_cnt = 0;
+	if (p.a)
+		vb_pair_down(&p);
+	ok(!vb_pair_up(&p, s, s, &spec), "a pair");
+}
+
+static void send_fails(struct vb_wr *wr, enum ibv_wc_status status, unsigned int vendor)
+{
+	ok(!vb_send(s, 0, false, wr), "posted");
+	fails(0, VB_SCQ, status, vendor);
+}
+
+int main(void)
+{
+	struct vb_wr wr;
+
+	s = vb_local();
+	vb_open(s);
+	is_mlx5 = s->info.dev.orig_attr.vendor_id == 0x02c9;
+	fresh();
+	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 64);
+	wr.rkey ^= 0x123400;
+	send_fails(&wr, IBV_WC_REM_ACCESS_ERR, 0x88);
+	vb_recv1(s, 0, 9, s->buf, 64);
+	fails(0, VB_RCQ, IBV_WC_WR_FLUSH_ERR, 0xf9);
+	send_fails(&wr, IBV_WC_WR_FLUSH_ERR, 0xf9);
+	fresh();
+	wr = vb_pair_wr(&p, IBV_WR_ATOMIC_FETCH_AND_ADD, 1, 0, 8);
+	wr.raddr++;
+	send_fails(&wr, IBV_WC_REM_INV_REQ_ERR, 0x8a);
+	fresh();
+	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 64);
+	wr.sge[0].lkey ^= 0x123400;
+	send_fails(&wr, IBV_WC_LOC_PROT_ERR, 0x52);
+	fresh();
+	vb_to_state(s, 1, IBV_QPS_RESET);
+	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, 1, 0, 64);
+	send_fails(&wr, IBV_WC_RETRY_EXC_ERR, 0x81);
+	fresh();
+	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, INJECTED, 0, 64);
+	send_fails(&wr, IBV_WC_REM_OP_ERR, 0x89);
+	return tap_failed != 0;
+}
