@@ -13,7 +13,7 @@ SAN	?=
 
 # The shim is loaded into programs of any kind and must not export anything by accident; position-
 # independent objects serve the command as well, so that each source is compiled once.
-ALL_CFLAGS  = -std=gnu11 $(OPT) $(WARN) -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden $(SAN) $(CFLAGS)
+ALL_CFLAGS  = -std=gnu11 $(OPT) $(FRAMES) $(WARN) -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden $(SAN) $(CFLAGS)
 ALL_LDFLAGS = $(OPT) $(SAN) $(LDFLAGS)
 
 # V=1 shows the commands.
@@ -42,8 +42,8 @@ EMULATOR_SRC := $(call sources,emulator)
 TRACES_SRC   := $(call sources,traces/formats traces/calls traces/vtrace)
 FABRIC_SRC   := $(call sources,fabric)
 SHIM_SRC     := $(call sources,libshim)
-# Copying between processes is the same for both sides.
-SHARED_SRC   := fabric/proto/vmcopy.c
+# Copying between processes, and what programs need, is the same for both sides.
+SHARED_SRC   := $(addprefix fabric/proto/,vmcopy.c program.c preload.c)
 
 REPLAY_SRC   := $(call sources,traces/replay)
 
@@ -58,9 +58,15 @@ SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
 # The recorder stands between programs and libraries as the shim does, and knows of the rest only what a trace is.
 RECORD_OBJ   := $(call objs,$(call sources,traces/record traces/calls) libshim/interpose/real_symbol.c \
-		libshim/interpose/dl.c traces/vtrace/write.c traces/vtrace/command_line.c)
+		libshim/interpose/dl.c libshim/interpose/exec.c fabric/proto/program.c fabric/proto/preload.c \
+		traces/vtrace/write.c traces/vtrace/command_line.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))
+
+# Leak sanitizers find the caller of what creates an object by frame pointers: reports name the program's line.
+$(call objs,$(addprefix libshim/verbs/,ah.c context.c cq.c device.c dm.c domain.c flow.c flow_counter.c import.c mr.c \
+	mw.c objects.c pd.c qp.c srq.c comp_channel.c wq.c xrcd.c) $(filter libshim/cm/%,$(SHIM_SRC))): \
+	FRAMES := -fno-omit-frame-pointer
 
 .PHONY: all
 all: $(BIN) $(REPLAY) $(LIB) $(RECORD) $(CTL).so $(CTL).a ## build (the default)

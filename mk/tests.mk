@@ -64,6 +64,7 @@ $(UNIT_BIN):
 
 # Those that test parts of the fabric process.
 U := $(T)/unit
+$(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/preload.c)
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
 $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
 	$(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)

@@ -10,6 +10,7 @@
  */
 #include "fabric/cli/record.h"
 #include "fabric/cli/cli.h"
+#include "fabric/cli/program_check.h"
 #include "fabric/common/profile.h"
 
 #include <dirent.h>
@@ -226,7 +227,7 @@ int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		return print_error("record: --capture: expected a fabric, which there is none of "
 				   "with --real"),
 		       EXIT_USAGE;
-	if (record_start(o, argv))
+	if (record_start(o, argv) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
 	execvp(argv[0], argv);
 	return run_print_exec_error(argv[0], errno);

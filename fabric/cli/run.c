@@ -6,9 +6,11 @@
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/child.h"
 #include "fabric/cli/cli.h"
+#include "fabric/cli/program_check.h"
 #include "fabric/cli/record.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/common/parse.h"
+#include "fabric/proto/program.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -79,9 +81,22 @@ static bool run_is_preloaded(const char *list, const char *lib)
 	return false;
 }
 
+/* Length of the list's beginning that has sanitizers' runtimes, which must stay the first. */
+static size_t run_sanitizers_len(const char *list)
+{
+	size_t end = 0, n, len;
+
+	for (n = 0; (len = strcspn(list + n, ": ")) && preload_is_sanitizer(list + n, len);) {
+		end = n + len;
+		n = end + strspn(list + end, ": ");
+	}
+	return end;
+}
+
 int run_preload(const char *lib)
 {
 	const char *old = getenv("LD_PRELOAD");
+	size_t n;
 	char *both;
 	int ret;
 
@@ -90,7 +105,9 @@ int run_preload(const char *lib)
 	/* rdmaemu under rdmaemu: the library is preloaded once. */
 	if (run_is_preloaded(old, lib))
 		return 0;
-	if (asprintf(&both, "%s:%s", lib, old) < 0)
+	n = run_sanitizers_len(old);
+	if (asprintf(&both, "%.*s%s%s%s%s", (int)n, old, n ? ":" : "", lib, old[n] && !n ? ":" : "",
+		     old + n) < 0)
 		return -1;
 	ret = setenv("LD_PRELOAD", both, 1);
 	free(both);
@@ -204,7 +221,8 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
 	if (run_keep_lease(sock, m.flags) || run_set_env(o, p, m.lease.number) ||
-	    (o->out[0] && record_start(o, argv)) || run_capture_start(o, p))
+	    (o->out[0] && record_start(o, argv)) || run_capture_start(o, p) ||
+	    program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
 	if (run_report_is_wanted(o, p))
 		return run_as_parent(o, p, run, argv);

@@ -34,8 +34,13 @@ static pthread_mutex_t shadow_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void shim_mr_shadow_forget(void)
 {
+	u32 i;
+
 	pthread_mutex_init(&shadow_lock, NULL);
-	memset(chunks, 0, sizeof(chunks));
+	for (i = 0; i < N_CHUNKS; i++) {
+		free(chunks[i]);
+		chunks[i] = NULL;
+	}
 }
 
 /* The entry of a key's index, or NULL. */
