@@ -188,7 +188,7 @@ static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32
 	ret = child_run(argv, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
-	result = run_report_print(o, p, run, argv[0]);
+	result = run_report_print(o, p, run, wrapper_innermost(argv));
 	/* A program that fails without its fault proves as little as one that succeeds. */
 	if (result == RUN_NOT_FIRED && WIFEXITED(status))
 		return EXIT_NOT_FIRED;
@@ -211,6 +211,8 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 		scenario_print(&s, false);
 		return 0;
 	}
+	if (program_check_command(argv))
+		return EXIT_CANNOT_EXEC;
 	if (run_set_number(o, &run))
 		return EXIT_TROUBLE;
 	sock = ctl_start(o, p, 0, run, &m);
