@@ -24,7 +24,7 @@ enum program_verdict program_check(const char *name, struct program_file *p, cha
  * env(1), that finds no device. Return: 0, or -1 after one line on stderr if one cannot start.
  */
 int program_check_command(char **argv);
-/** program_arrange_preload() - set the order of LD_PRELOAD that a program needs. Return: as above. */
+/** program_arrange_preload() - set the order of LD_PRELOAD for a program. Return: as above. */
 int program_arrange_preload(const char *name);
 
 /* --- wrapper.c --- */

@@ -2,7 +2,7 @@
 /**
  * DOC: reading programs. See fabric/proto/program.h.
  *
- * elf(5) describes the file. Of a program with our word size and machine code this reads
+ * elf(5) describes the file. This reads, of a program with our word size and machine code,
  *
  *  1. the header and each program header: PT_INTERP is the loader's path, PT_DYNAMIC the list of
  *     needed libraries;

@@ -48,8 +48,8 @@ struct program_file {
 int program_read(const char *path, struct program_file *p);
 
 /**
- * program_find() - search @name in the directories of @search as execvp(3) does; a name with a slash
- * is a path.
+ * program_find() - search @name in the directories of @search as execvp(3) does; a name with a
+ * slash is a path.
  * Return: 0 or -ENOENT.
  */
 int program_find(const char *name, const char *search, char path[PATH_MAX]);
@@ -60,8 +60,8 @@ int program_find(const char *name, const char *search, char path[PATH_MAX]);
 bool preload_is_sanitizer(const char *name, size_t len);
 
 /**
- * preload_own_len() - length of the head of an LD_PRELOAD that preload_arrange() has added, with the
- * mark after it.
+ * preload_own_len() - length of the head that preload_arrange() has added to an LD_PRELOAD, with
+ * the mark after it.
  */
 size_t preload_own_len(const char *list);
 
