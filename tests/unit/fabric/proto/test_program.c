@@ -4,11 +4,10 @@
 #include "tests/lib/c/cu.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A small program as a linker might write it. */
@@ -25,6 +24,7 @@ struct image {
 #define BASE	     0x400000u
 #define ADDR(member) (BASE + offsetof(struct image, member))
 
+static int file; /* in memory, and its path */
 static char path[64];
 
 static ElfW(Phdr) phdr_of(u32 type, u64 offset, u64 size)
@@ -68,11 +68,8 @@ static struct image image_good(void)
 
 static void file_write(const void *data, size_t size)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0755);
-
-	CU_ASSERT_FATAL(fd >= 0);
-	CU_ASSERT_EQUAL(write(fd, data, size), (ssize_t)size);
-	close(fd);
+	CU_ASSERT_EQUAL(ftruncate(file, 0), 0);
+	CU_ASSERT_EQUAL(pwrite(file, data, size, 0), (ssize_t)size);
 }
 
 static int image_read(const struct image *m, struct program_file *p)
@@ -270,10 +267,7 @@ static const struct cu_test tests[] = {
 
 int main(void)
 {
-	int ret;
-
-	snprintf(path, sizeof(path), "/tmp/rdmaemu-program.%d", (int)getpid());
-	ret = cu_run("programs", tests);
-	unlink(path);
-	return ret;
+	file = memfd_create("program", 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+	return cu_run("programs", tests);
 }
