@@ -4,7 +4,14 @@
 set -eu
 rdmaemu fabric start
 server=
-trap '[ -z "$server" ] || kill $server 2>/dev/null || :; rdmaemu fabric stop' EXIT
+# The log goes with the fabric: print it first if anything failed.
+ended() {
+	status=$?
+	[ -z "$server" ] || kill $server 2>/dev/null || :
+	[ $status = 0 ] || rdmaemu log
+	rdmaemu fabric stop
+}
+trap ended EXIT
 rdmaemu run ibv_devinfo
 # Two nodes of one fabric: two hosts on one machine.
 rdmaemu run --node a ib_write_bw -F -x 1 -n 100 &

@@ -86,6 +86,47 @@ else
 	skip "packages of the examples" "no dpkg here"
 fi
 
+# workflow_steps - the shell text of each step that a test can run: not those that install into the machine
+workflow_steps() {
+	python3 - "$1" <<-'END'
+		import sys, yaml
+		steps = yaml.safe_load(open(sys.argv[1]))['jobs']['test']['steps']
+		fetched = ['.'] + [s['with']['path'] for s in steps if 'with' in s]
+		names = ' '.join(s.get('run', '') for s in steps)
+		assert 'rdmaemu' in fetched and 'make -C rdmaemu ' in names, 'rdmaemu is not fetched before it is built'
+		assert 'examples/' not in names, 'a path that the repository of a user does not have'
+		order = [s['name'] for s in steps]
+		assert order.index('explain failures') < order.index('stop the fabric'), 'the log goes with the fabric'
+		for s in steps:
+		    if 'run' in s and 'sudo' not in s['run']:
+		        print('set -e\n' + s['run'], end='\0')
+	END
+}
+# workflow - its steps run in an empty directory, as in the repository of a user, and the log is there at the end
+workflow() {
+	local step
+	workflow_steps "$TOP/examples/github-actions.yml" >"$TEST_DIR/steps" || return
+	mkdir -p "$TEST_DIR/repository" && cd "$TEST_DIR/repository" || return
+	while IFS= read -r -d '' step; do
+		# As in tests/e2e/docs/commands.t: on a slow machine the server needs longer than that.
+		step=${step//'& sleep 1'/"& sleep 1; python3 $TOP/tests/lib/py/docs_pages.py ready \$!"}
+		limit bash -c "$step" </dev/null || return
+	done <"$TEST_DIR/steps"
+}
+if python3 -c 'import yaml' 2>/dev/null && command -v ib_write_bw >/dev/null; then
+	check "github-actions.yml works in a repository without rdmaemu" workflow
+else
+	skip "github-actions.yml works in a repository without rdmaemu" "needs python3-yaml and perftest"
+fi
+
+# A job that fails prints the log.
+failing_job() {
+	mkdir -p "$TEST_DIR/bin" && printf '#!/bin/sh\nexit 3\n' >"$TEST_DIR/bin/ibv_devinfo" &&
+		chmod +x "$TEST_DIR/bin/ibv_devinfo"
+	PATH=$TEST_DIR/bin:$PATH limit sh -x job.sh 2>&1 | grep -qE '^\+ rdmaemu log'
+}
+check "job.sh prints the log if it fails" failing_job
+
 # To a file: what it leaves behind when it fails must not keep check waiting.
 job() {
 	limit sh job.sh >"$TEST_DIR/job" 2>&1 || {
