@@ -60,6 +60,9 @@ int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 	av->dst_dev = ~0u;
 	if (av_is_mcast(av))
 		return 0;
+	/* No route leads from an address of one family to one of the other (rdma_resolve_ip()). */
+	if (gid_is_v4(port->gid[av->sgid_index].raw) != gid_is_v4(av->dgid))
+		return -EINVAL;
 	/*
 	 * The kernel takes it from the route, not from the program (ib_resolve_unicast_gid_dmac()).
 	 */

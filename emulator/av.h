@@ -11,7 +11,8 @@
 
 /**
  * av_check() - check an address and find its device.
- * Return: 0, -EINVAL, -ENODATA (no such source GID) or -ETIMEDOUT (nobody has the address).
+ * Return: 0, -EINVAL (also for GIDs of different families), -ENODATA (no such source GID) or
+ *	   -ETIMEDOUT (nobody has the address).
  */
 int av_check(struct hca *hca, u32 dev, struct hca_av *av);
 /** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */

@@ -65,6 +65,17 @@ static int port_find_gid(const struct hca_port *p, const u8 gid[16])
 	return -1;
 }
 
+/* The index of the port's first GID of that family, or 0. */
+static u32 port_find_family(const struct hca_port *p, bool v4)
+{
+	u32 i;
+
+	for (i = 0; i < HCA_GIDS; i++)
+		if (p->gid[i].valid && gid_is_v4(p->gid[i].raw) == v4)
+			return i;
+	return 0;
+}
+
 /* The addresses of a GRH: an IPv4 header occupies its last 20 bytes. */
 static void grh_parse(const struct ibv_grh *grh, u8 sgid[16], u8 dgid[16], u32 *flow)
 {
@@ -116,7 +127,8 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 		return fail_minus(-EINVAL);
 	attr->is_global = 1;
 	memcpy(attr->grh.dgid.raw, sgid, 16);
-	attr->grh.sgid_index = index < 0 ? 0 : (u8)index;
+	/* A group is no source: the first GID of the sender's family. */
+	attr->grh.sgid_index = index < 0 ? (u8)port_find_family(p, gid_is_v4(sgid)) : (u8)index;
 	attr->grh.flow_label = flow & 0xfffff;
 	attr->grh.traffic_class = (u8)(flow >> 20);
 	/* The hop limit left in the datagram is no limit for the reply. */

@@ -153,6 +153,8 @@ void rc_serve(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep);
 int rc_gid(struct ibv_context *ctx, union ibv_gid *gid);
 /** rc_open_first() - open the first device or exit with a message. */
 struct ibv_context *rc_open_first(void);
+/** rc_gid_other_family() - the index of a GID of port 1 that is not of @gid's family, or -1. */
+int rc_gid_other_family(struct ibv_context *ctx, const union ibv_gid *gid);
 /** rc_to() - fill attributes for a move to @state; returns the mask. */
 int rc_to(enum ibv_qp_state state, const struct rc_opts *o, const struct rc_addr *peer,
 	  int gid_index, uint32_t psn, struct ibv_qp_attr *attr);

@@ -62,6 +62,27 @@ int rc_gid(struct ibv_context *ctx, union ibv_gid *gid)
 	return -1;
 }
 
+static bool is_mapped(const union ibv_gid *gid)
+{
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, prefix, sizeof(prefix));
+}
+
+int rc_gid_other_family(struct ibv_context *ctx, const union ibv_gid *gid)
+{
+	struct ibv_gid_entry entry;
+	struct ibv_port_attr port;
+
+	if (ibv_query_port(ctx, 1, &port))
+		return -1;
+	for (int i = 0; i < port.gid_tbl_len; i++)
+		if (!ibv_query_gid_ex(ctx, 1, (uint32_t)i, &entry, 0) &&
+		    is_mapped(&entry.gid) != is_mapped(gid))
+			return i;
+	return -1;
+}
+
 static int serve_open(struct rc_side *s, struct rc_rep *rep)
 {
 	s->ctx = rc_open_first();

@@ -290,6 +290,23 @@ static void set_bad(struct ibv_qp_attr *attr, const struct bad *b)
 	}
 }
 
+/* A source and a destination GID of different families: no route leads from one to the other. */
+static void test_families(void)
+{
+	struct ibv_qp_attr attr = good_attr(IBV_QPS_INIT, IBV_QPS_RTR);
+	int mask = IBV_QP_STATE | required(IBV_QPS_INIT, IBV_QPS_RTR);
+	int other = rc_gid_other_family(e->side->ctx, &attr.ah_attr.grh.dgid);
+
+	if (other < 0)
+		return; /* an InfiniBand port */
+	attr.ah_attr.grh.sgid_index = (uint8_t)other;
+	fresh(IBV_QPS_INIT);
+	ok(end_modify(e, &attr, mask) == EINVAL && end_state(e) == IBV_QPS_INIT,
+	   "to RTR with GIDs of different families: EINVAL");
+	fresh(IBV_QPS_SQD);
+	ok(end_modify(e, &attr, IBV_QP_AV) == EINVAL, "AV of different families in SQD: EINVAL");
+}
+
 static void test_values(void)
 {
 	struct ibv_qp_attr attr;
@@ -314,6 +331,7 @@ static void test_values(void)
 	ok(end_modify(e, &attr, IBV_QP_STATE | required(IBV_QPS_INIT, IBV_QPS_RTR)) != 0 &&
 		   end_state(e) == IBV_QPS_INIT,
 	   "no such sgid_index is refused");
+	test_families();
 	attr = good_attr(IBV_QPS_RESET, IBV_QPS_INIT);
 	attr.qp_state = 77;
 	fresh(IBV_QPS_RESET);

@@ -53,6 +53,7 @@ static void test_ah_errors(void)
 	static const union ibv_gid none;
 	struct ibv_ah_attr attr = ah_attr();
 	union ibv_gid gid;
+	int other;
 
 	attr.is_global = 0;
 	ok(no_ah(attr, EINVAL), "ibv_create_ah without a GRH: EINVAL");
@@ -73,6 +74,11 @@ static void test_ah_errors(void)
 		attr.grh.sgid_index = (uint8_t)a->info.port.gid_tbl_len;
 		ok(no_ah(attr, EINVAL), "ibv_create_ah beyond the GID table: EINVAL");
 	}
+	attr = ah_attr();
+	other = rc_gid_other_family(a->ctx, &attr.grh.dgid);
+	attr.grh.sgid_index = (uint8_t)other;
+	if (other >= 0)
+		ok(no_ah(attr, EINVAL), "ibv_create_ah with GIDs of different families: EINVAL");
 }
 
 static void test_ah_use(void)
