@@ -65,10 +65,14 @@ static void id_copy_ece(struct ucma_id *id, const struct cm_param *p)
 	id->remote_ece.options = p->ece_options;
 }
 
-/* The result of handling a successful event: if that failed, the event becomes @failed. */
+/*
+ * The result of handling a successful event: if that failed, the event becomes @failed. librdmacm
+ * reports the -1 of its function as the status, which a synchronous call makes EPERM of; the cause
+ * is more use.
+ */
 static void event_set_result(struct ucma_event *ev, int ret, enum rdma_cm_event_type failed)
 {
-	ev->event.status = ret;
+	ev->event.status = ret ? -errno : 0;
 	if (ret)
 		ev->event.event = failed;
 }
