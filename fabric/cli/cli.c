@@ -228,7 +228,7 @@ static int cli_run_verb(const struct verb *v, int argc, char **argv)
 			    v->name);
 		return EXIT_USAGE;
 	}
-	if (v->flags != OPT_BIT(OPT_HELP) && cli_load_settings(&o, &paths))
+	if (v->flags != OPT_BIT(OPT_HELP) && !v->own_state && cli_load_settings(&o, &paths))
 		return v->arg == ARG_PROGRAM ? EXIT_TROUBLE : 1;
 	return cli_flush_output(v->run(&o, &paths, argc - n, argv + n));
 }

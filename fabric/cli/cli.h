@@ -13,6 +13,7 @@
 /** cli_main() - run the verb that the words of a command line call. Return: exit status. */
 int cli_main(int argc, char **argv);
 
+int verb_doctor(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_completion(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

@@ -7,6 +7,8 @@
 
 /* run.c. Each: 0, or -1 after one line on stderr. */
 
+/** run_find_shim() - find the library with the emulated device. */
+int run_find_shim(char lib[PATH_MAX]);
 /** run_find_recorder() - find the recorder's library, which is installed with this command. */
 int run_find_recorder(char lib[PATH_MAX]);
 /** run_preload() - put a library before those in LD_PRELOAD. Return: 0, or -1 with errno. */

@@ -49,7 +49,7 @@ static int run_check_lib(const char *path, char lib[PATH_MAX])
 	return 0;
 }
 
-static int run_find_shim(char lib[PATH_MAX])
+int run_find_shim(char lib[PATH_MAX])
 {
 	const char *given = getenv(LIB_ENV);
 	char path[PATH_MAX];

@@ -42,6 +42,20 @@ static const struct verb verbs[] = {
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
 	  .run = verb_record },
+	{ .name = "doctor",
+	  .args = "[OPTION]... [--] [PROGRAM [ARG]...]",
+	  .summary = "Check whether this machine and a program can work",
+	  .help = "It checks versions, limits, seccomp, namespaces and the state directory, "
+		  "measures "
+		  "what copies between processes cost, and opens a device on a fabric of its own. "
+		  "It does not run PROGRAM, but says whether the device can be preloaded into it. "
+		  "A bug report needs its output.\n"
+		  "Exit status 0 if all can work, 1 if something fails.",
+	  .flags = OPT_BIT(OPT_DIR) | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_HELP),
+	  .group = GROUP_RUN,
+	  .arg = ARG_PROGRAM,
+	  .own_state = true,
+	  .run = verb_doctor },
 	{ .name = "fabric start",
 	  .args = "[OPTION]...",
 	  .summary = "Start a fabric that stays until 'fabric stop'",

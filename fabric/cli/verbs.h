@@ -48,6 +48,7 @@ enum verb_parse {
  * @words: arguments that shells offer, separated by spaces, or NULL
  * @node_help: what --node means here, or NULL: where to run
  * @no_env: OPT_BIT()s of options whose variables it ignores
+ * @own_state: it checks the state directory itself, and gets no paths
  * @alias: another name of a verb, which --help does not list
  * @run: gets what follows the options; returns the exit status
  */
@@ -65,6 +66,7 @@ struct verb {
 	const char *words;
 	const char *node_help;
 	u64 no_env;
+	bool own_state;
 	bool alias;
 	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 };
