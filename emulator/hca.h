@@ -106,7 +106,8 @@ struct hca_qp_attr {
 	u32 retry_cnt;
 	u32 rnr_retry;
 	u32 sq_draining;
-	u32 rate_limit;
+	u32 rate_limit; /* kbit/s; 0: none. With the next: QPA_RATE_LIMIT */
+	u32 max_burst; /* bytes that may exceed it; 0: a frame */
 	u32 en_sqd_async_notify;
 	struct hca_av av;
 };
@@ -135,7 +136,7 @@ struct hca_path {
 };
 
 enum req_flags {
-	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline */
+	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline; also while paced */
 	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
 	REQ_RESENT = 1 << 2, /* sent again on a NAK, and no progress since */
 	REQ_FIN = 1 << 3, /* the end of a rendezvous is being told: emulator/transport/rndv.c */
@@ -312,6 +313,7 @@ struct hca_qp {
 	u32 conn; /* ordinal of its connection, its peer's as well; 0: it has had none */
 	u32 ack_una; /* oldest packet that @ack_due is about */
 	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
+	u64 pace_at; /* when its rate has let pass what was sent: emulator/transport/pace.h */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
 	u8 fin[16]; /* the message that ends the one that was read */
 	struct hca_qp_fault fault;

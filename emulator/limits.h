@@ -76,6 +76,7 @@ struct hca_limits {
 	u32 max_flow, max_ctr;
 	u32 max_tags; /* of one tag-matching SRQ */
 	u32 max_tso; /* bytes; 0: none */
+	u32 rate_limit_min, rate_limit_max; /* kbit/s of a RAW_PACKET QP; 0: none */
 	u32 comp_vectors;
 	u32 pkeys;
 	u32 vendor_id, part_id, hw_ver;

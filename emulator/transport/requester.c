@@ -18,6 +18,7 @@
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
 #include "emulator/ring.h"
+#include "emulator/transport/pace.h"
 #include "emulator/transport/commit.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/cq.h"
@@ -122,9 +123,13 @@ static bool req_raw(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	u64 at = qp->req.next_off;
 	int ret;
 
+	if (unlikely(pace_waits(e, qp)))
+		return false;
 	if (!req_begin(e, qp, seg, &w))
 		return qp->state == QPS_ERR || qp->state == QPS_SQE;
 	ret = raw_send(e, qp, seg, sq_slot(seg, qp, qp->req.next), &w, &at, &v);
+	if (ret >= 0)
+		pace_sent(e, qp, w.opcode == WR_TSO ? w.ah + w.remote_qkey : w.total_len);
 	if (ret == 1 || ret == -EAGAIN) {
 		s = qp->req;
 		s.next_off = at;

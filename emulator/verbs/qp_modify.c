@@ -14,6 +14,7 @@
 #include "emulator/transport/path.h"
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/requester.h"
+#include "emulator/transport/pace.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/tag.h"
 #include "emulator/verbs/cmd.h"
@@ -184,6 +185,10 @@ static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, stru
 	if ((mask & QPA_MAX_DEST_RD_ATOMIC) &&
 	    !qp_has_rd_atomic_room(hca, qp, a->max_dest_rd_atomic))
 		return -ENOMEM;
+	if ((mask & QPA_RATE_LIMIT) && a->rate_limit &&
+	    (a->rate_limit < lim_of(hca, qp->dev)->rate_limit_min ||
+	     a->rate_limit > lim_of(hca, qp->dev)->rate_limit_max))
+		return -EINVAL;
 	/* RoCE ports have no alternate paths. */
 	if (mask & QPA_ALT_PATH)
 		return -EINVAL;
@@ -206,6 +211,7 @@ static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca
 		{ QPA_PORT, &d->port_num, a->port_num },
 		{ QPA_QKEY, &d->qkey, a->qkey },
 		{ QPA_RATE_LIMIT, &d->rate_limit, a->rate_limit },
+		{ QPA_RATE_LIMIT, &d->max_burst, a->max_burst },
 		{ QPA_PATH_MTU, &d->path_mtu, a->path_mtu },
 		{ QPA_TIMEOUT, &d->timeout, a->timeout },
 		{ QPA_RETRY_CNT, &d->retry_cnt, a->retry_cnt },
@@ -347,6 +353,8 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (from == QPS_RTS && to == QPS_SQD)
 		qp->attr.en_sqd_async_notify = 0;
 	qp_modify_apply(e->hca, qp, a, mask);
+	if (mask & QPA_RATE_LIMIT)
+		pace_changed(e, qp);
 	qp_enter_state(e, qp, from, to);
 	/* Run work that waited for this state: sends in SQD, the flush in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)

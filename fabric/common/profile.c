@@ -195,6 +195,8 @@ static const struct key keys[] = {
 	{ "max_counters", KEY_U32, AT(lim.max_ctr), 0, COUNT_MAX(HCA_MAX_CTR), NULL },
 	NUM(max_tags),
 	NUM(max_tso),
+	NUM(rate_limit_min),
+	NUM(rate_limit_max),
 	NUM(comp_vectors),
 };
 

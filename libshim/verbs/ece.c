@@ -68,14 +68,26 @@ SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode
 }
 
 /**
- * shim_modify_qp_rate_limit() - ibv_modify_qp_rate_limit(3): packet_pacing_caps are 0.
- * Return: EOPNOTSUPP, or EINVAL if @qp is none of ours.
+ * shim_modify_qp_rate_limit() - ibv_modify_qp_rate_limit(3). typical_pkt_sz is a hint to hardware.
+ * Return: 0, EOPNOTSUPP: packet_pacing_caps are 0; EINVAL: as mlx5 and the kernel have it.
  */
 int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 {
+	struct shim_context *ctx = shim_qp_context(qp);
+	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };
+
 	if (call_fails(CALL_ibv_modify_qp_rate_limit))
 		return errno;
-	if (!shim_qp_context(qp) || attr->comp_mask)
+	if (!ctx || attr->comp_mask)
 		return EINVAL;
-	return EOPNOTSUPP;
+	if (!ctx->dev->info.lim.rate_limit_max)
+		return EOPNOTSUPP;
+	if ((attr->max_burst_sz || attr->typical_pkt_sz) && !attr->rate_limit)
+		return EINVAL;
+	cmd.handle = qp->handle;
+	cmd.mod.mask = QPA_RATE_LIMIT;
+	cmd.mod.opened = to_qp(qp)->opened;
+	cmd.mod.attr.rate_limit = attr->rate_limit;
+	cmd.mod.attr.max_burst = attr->max_burst_sz;
+	return -shim_obj_cmd(ctx, &cmd);
 }

@@ -102,6 +102,11 @@ static void device_attr_fill_offloads(const struct hca_limits *lim, struct ibv_d
 		a->tso_caps.max_tso = lim->max_tso;
 		a->tso_caps.supported_qpts = raw;
 	}
+	if (raw && lim->rate_limit_max) {
+		a->packet_pacing_caps.qp_rate_limit_min = lim->rate_limit_min;
+		a->packet_pacing_caps.qp_rate_limit_max = lim->rate_limit_max;
+		a->packet_pacing_caps.supported_qpts = raw;
+	}
 	if (raw && lim->max_ind) {
 		a->rss_caps.supported_qpts = raw;
 		a->rss_caps.max_rwq_indirection_tables = lim->max_ind;

@@ -234,6 +234,8 @@ static void rec_profile_append_ext_limits(struct profile_text *t,
 	rec_profile_append_u64(t, BOUND_max_ind_size, a->rss_caps.max_rwq_indirection_table_size);
 	rec_profile_append_u64(t, BOUND_max_tags, a->tm_caps.max_num_tags);
 	rec_profile_append_u64(t, BOUND_max_tso, a->tso_caps.max_tso);
+	rec_profile_append_u64(t, BOUND_rate_limit_min, a->packet_pacing_caps.qp_rate_limit_min);
+	rec_profile_append_u64(t, BOUND_rate_limit_max, a->packet_pacing_caps.qp_rate_limit_max);
 	rec_profile_append_u64(t, BOUND_max_dm, a->max_dm_size);
 }
 

@@ -46,6 +46,8 @@
 	X(max_flow, 0, 16352)                                                                      \
 	X(max_tags, 0, 65535)                                                                      \
 	X(max_tso, 0, 262144)                                                                      \
+	X(rate_limit_min, 0, 0xffffffff)                                                           \
+	X(rate_limit_max, 0, 0xffffffff)                                                           \
 	X(comp_vectors, 1, 64)
 
 #define VT_NAME_BYTES 19u /* of the keys name and fw_ver */
