@@ -122,6 +122,15 @@ static int capture_print_refusal(const struct opts *o, const char *verb, const c
 	return -1;
 }
 
+static int capture_options_check(const struct opts *o, const char *verb, const char *file)
+{
+	if (o->ring_files && !o->ring_size)
+		return print_error("%s: --ring-files: expected --ring-size as well", verb);
+	if (o->ring_size && !strcmp(file, "-"))
+		return print_error("%s: --ring-size: expected a file, not standard output", verb);
+	return 0;
+}
+
 /*
  * Return: the capture's number, or -1 after one line on stderr. @hold: the capture ends with the
  * connection
@@ -136,11 +145,8 @@ static int capture_request_start(const struct opts *o, const char *verb, const c
 	int fd = -1, ret;
 
 	m = (struct proto_msg){ .op = PROTO_CAPTURE_START, .flags = hold ? PROTO_F_HOLD : 0 };
-	if (o->ring_files && !o->ring_size)
-		return print_error("%s: --ring-files: expected --ring-size as well", verb);
-	if (o->ring_size && !strcmp(file, "-"))
-		return print_error("%s: --ring-size: expected a file, not standard output", verb);
-	if (capture_filter_check(o, verb) || capture_path_resolve(verb, file, q->path))
+	if (capture_options_check(o, verb, file) || capture_filter_check(o, verb) ||
+	    capture_path_resolve(verb, file, q->path))
 		return -1;
 	q->lossy = o->lossy;
 	q->erf = o->erf;
@@ -178,6 +184,8 @@ int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, c
 		print_error("capture start: expected one file");
 		return EXIT_USAGE;
 	}
+	if (capture_options_check(o, "capture start", argv[0]))
+		return EXIT_USAGE;
 	sock = ctl_connect(p->sock);
 	if (sock < 0)
 		return ctl_print_error(o, sock);

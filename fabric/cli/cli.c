@@ -261,6 +261,9 @@ int cli_main(int argc, char **argv)
 	v = verb_find(argc, argv, &n);
 	if (v)
 		return cli_run_verb(v, argc - n, argv + n);
+	if (argc > 1 &&
+	    (!strcmp(argv[0], "--version") || !strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")))
+		return print_error("%s: unexpected argument '%s'", argv[0], argv[1]), EXIT_USAGE;
 	if (!strcmp(argv[0], "--version")) {
 		puts("rdmaemu " RDMAEMU_VERSION);
 		return cli_flush_output(0);

@@ -26,7 +26,7 @@
 
 #define START_TRIES 100
 
-/** struct leasing - a lease to be taken. @leaving: connection to a fabric that leaves first, or -1 */
+/** struct leasing - a lease to take. @leaving: connection to a fabric that leaves first, or -1 */
 struct leasing {
 	const struct opts *o;
 	const struct fabric_paths *p;
@@ -45,6 +45,8 @@ static int ctl_take_lease(struct leasing *l, struct proto_msg *m)
 	memset(m, 0, sizeof(*m));
 	m->op = PROTO_LEASE;
 	m->flags = l->flags;
+	if (l->o->level[OPT_LINGER] == LEVEL_FLAG)
+		m->lease.linger_ms = l->o->linger_ms + 1ULL;
 	m->lease.run = l->run;
 	snprintf(m->lease.node, sizeof(m->lease.node), "%s", l->o->node);
 	ret = ctl_call(sock, m, NULL);
@@ -90,41 +92,6 @@ static int ctl_start_locked(struct leasing *l, int lock, struct proto_msg *m)
 	return ctl_take_lease(l, m);
 }
 
-/* Check that a fabric which was already running is what the options ask for. */
-static int ctl_check_fabric(const struct opts *o, const struct profile *profile, u64 topology,
-			    const struct proto_msg *m)
-{
-	if (o->level[OPT_ISOLATED] >= LEVEL_ENV && o->isolated && !(m->flags & PROTO_F_ISOLATED))
-		return print_error(
-			"fabric %s is running and is not isolated; choose another --fabric",
-			o->fabric);
-	if (o->level[OPT_PROFILE] >= LEVEL_ENV && profile_hash(profile) != m->lease.profile)
-		return print_error(
-			"fabric %s is running with another profile; choose another --fabric",
-			o->fabric);
-	if (o->level[OPT_TIME_SCALE] >= LEVEL_ENV && o->ppm != m->lease.ppm)
-		return print_error("fabric %s was started with another --time-scale; choose "
-				   "another --fabric, or see 'rdmaemu clock run'",
-				   o->fabric);
-	if (o->level[OPT_CLOCK] >= LEVEL_ENV && o->manual != m->lease.manual)
-		return print_error("fabric %s was started with another --clock; choose another "
-				   "--fabric, or see 'rdmaemu clock'",
-				   o->fabric);
-	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !m->lease.chaos)
-		return print_error("fabric %s is running without chaos; choose another --fabric",
-				   o->fabric);
-	if (o->level[OPT_CHAOS] >= LEVEL_ENV && !o->chaos_random &&
-	    o->chaos_seed != m->lease.chaos_seed)
-		return print_error(
-			"fabric %s is running with chaos of seed %llu; choose another --fabric",
-			o->fabric, (unsigned long long)m->lease.chaos_seed);
-	if (topology && topology != m->lease.topology)
-		return print_error(
-			"fabric %s is running with another topology; choose another --fabric",
-			o->fabric);
-	return 0;
-}
-
 /* Check that the topology, if there is one, can be read. */
 static int ctl_check_topology(const struct opts *o, u64 *hash)
 {
@@ -144,6 +111,25 @@ static int ctl_check_topology(const struct opts *o, u64 *hash)
 	return ret;
 }
 
+/* A token that nobody would look at. */
+static int ctl_check_token(const struct opts *o)
+{
+	if (o->level[OPT_TOKEN_FILE] == LEVEL_FLAG && !o->listen[0] && !o->join[0])
+		return print_error("--token-file: expected --listen or --join as well");
+	return 0;
+}
+
+int ctl_check_files(const struct opts *o)
+{
+	static struct profile profile;
+	u64 topology;
+
+	return ctl_check_token(o) || profile_load(&profile, o->profile) ||
+			       ctl_check_topology(o, &topology)
+		       ? -1
+		       : 0;
+}
+
 int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32 run,
 	      struct proto_msg *m)
 {
@@ -152,7 +138,8 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 	u64 topology = 0;
 	int sock, lock, tries;
 
-	if (profile_load(&profile, o->profile) || ctl_check_topology(o, &topology))
+	if (ctl_check_token(o) || profile_load(&profile, o->profile) ||
+	    ctl_check_topology(o, &topology))
 		return -1;
 	sock = ctl_take_lease(&l, m);
 	/*
@@ -177,7 +164,7 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 				   o->fabric);
 	if (sock < 0)
 		return print_error("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
-	if (ctl_check_fabric(o, &profile, topology, m)) {
+	if (ctl_check_running(o, profile_hash(&profile), topology, m)) {
 		close(sock);
 		return -1;
 	}

@@ -20,6 +20,15 @@
  */
 int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32 run,
 	      struct proto_msg *m);
+/** ctl_check_files() - check the files that the options name. Return: 0, or -1 after one line. */
+int ctl_check_files(const struct opts *o);
+/**
+ * ctl_check_running() - check that a fabric is what the options ask for.
+ * @profile, @topology: hashes of those that the options name
+ * @m: answer to PROTO_LEASE
+ * Return: 0, or -1 after one line on stderr.
+ */
+int ctl_check_running(const struct opts *o, u64 profile, u64 topology, const struct proto_msg *m);
 /**
  * spawn_fabric() - start the fabric process and wait until its socket is ready.
  * @lock: descriptor of the fabric's lock, held; the new process shares it until it is ready

@@ -89,8 +89,8 @@ int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, ch
 
 	(void)argc;
 	(void)argv;
-	if (scenario_load(&s, o))
-		return 1;
+	if (scenario_load(&s, o) || ctl_check_files(o))
+		return EXIT_USAGE;
 	if (o->dry_run) {
 		scenario_print(&s, false);
 		return 0;

@@ -2,6 +2,7 @@
 /* See scenario.h. */
 #include "fabric/cli/scenario.h"
 #include "fabric/cli/control.h"
+#include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 #include "fabric/common/json.h"
 #include "fabric/common/text_io.h"
@@ -93,6 +94,25 @@ int scenario_text(struct scenario *s, const char *text)
 	return scenario_read_rules(s);
 }
 
+/*
+ * Whether an argument begins a rule of its own: one with a name before it, or a whole rule in one
+ * argument. Other arguments are words of the rule before them.
+ */
+static bool argument_is_rule(const char *arg)
+{
+	size_t n;
+	char word[FAULT_NAME];
+
+	arg += strspn(arg, " \t");
+	n = strcspn(arg, " \t:=");
+	if (n && arg[n] == ':' && (!arg[n + 1] || strchr(" \t", arg[n + 1])))
+		return true;
+	if (!strpbrk(arg, " \t") || n >= sizeof(word))
+		return false;
+	snprintf(word, sizeof(word), "%.*s", (int)n, arg);
+	return fault_act_def(word);
+}
+
 /* Join the words to one line, which the caller frees. */
 static char *scenario_join_words(int argc, char **argv)
 {
@@ -104,7 +124,7 @@ static char *scenario_join_words(int argc, char **argv)
 	if (!out)
 		return NULL;
 	for (i = 0; i < argc; i++)
-		fprintf(out, "%s%s", i ? " " : "", argv[i]);
+		fprintf(out, "%s%s", !i ? "" : argument_is_rule(argv[i]) ? " ; " : " ", argv[i]);
 	if (!fclose(out))
 		return text;
 	free(text);

@@ -54,6 +54,8 @@ struct node_spec {
 
 /** subnets_default() - 10.77.0.0/16 and fd77::/64. */
 void subnets_default(struct subnets *s);
+/** subnets_hash() - to compare two of them. */
+u64 subnets_hash(const struct subnets *s);
 /**
  * subnets_parse() - read "ADDRESS/BITS", or two separated by a comma. Return: whether the text is
  * that.

@@ -32,6 +32,8 @@ enum exit_status {
 	EXIT_NOT_FOUND = 127,
 };
 
+struct proto_given;
+
 enum opt_id {
 	OPT_FABRIC,
 	OPT_FRESH,
@@ -239,6 +241,9 @@ const struct opt_def *opts_def(enum opt_id id);
  * opts_file_keys() - the keys of a settings file, sorted: "chaos, clock or name", for @last "or".
  */
 const char *opts_file_keys(const char *last, char *text, size_t size);
+
+/** opts_given() - settings of a fabric, to compare; not those that only the fabric knows. */
+void opts_given(const struct opts *o, struct proto_given *g);
 
 /** print_error() - print one line on stderr, with "rdmaemu: " before it. Return: -1. */
 int print_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -6,9 +6,11 @@
 #include "fabric/common/host_port.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/parse.h"
+#include "fabric/proto/proto.h"
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/random.h>
 
 static bool opt_store_text(char *to, size_t size, const char *value)
@@ -269,4 +271,24 @@ const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		break;
 	}
 	return stored ? NULL : v->expected;
+}
+
+static u64 opt_text_hash(const char *text)
+{
+	return text[0] ? fnv1a(FNV1A_BASIS, text, strlen(text)) : 0;
+}
+
+void opts_given(const struct opts *o, struct proto_given *g)
+{
+	char token[PATH_MAX];
+
+	memset(g, 0, sizeof(*g));
+	g->seed = o->seed;
+	g->first_mr = o->first_mr;
+	g->listen = opt_text_hash(o->listen);
+	g->join = opt_text_hash(o->join);
+	/* The fabric process has been given the whole path. */
+	if (!o->token_file[0] || !realpath(o->token_file, token))
+		snprintf(token, sizeof(token), "%s", o->token_file);
+	g->token_file = opt_text_hash(token);
 }

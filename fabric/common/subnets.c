@@ -76,3 +76,12 @@ bool subnets_parse(struct subnets *s, const char *text)
 			return false;
 	return true;
 }
+
+u64 subnets_hash(const struct subnets *s)
+{
+	u64 h = fnv1a(FNV1A_BASIS, &s->ip4, sizeof(s->ip4));
+
+	h = fnv1a(h, &s->bits4, sizeof(s->bits4));
+	h = fnv1a(h, s->ip6, sizeof(s->ip6));
+	return fnv1a(h, &s->bits6, sizeof(s->bits6));
+}

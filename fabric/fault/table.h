@@ -116,7 +116,7 @@ void fault_scenario_remember(struct faults *t, u64 hash);
 void fault_scenario_share(struct faults *t, u64 hash, bool of_run);
 /** fault_scenario_end() - no run uses it any more: its rules end, unless they are to stay. */
 void fault_scenario_end(struct fabric *f, u64 hash);
-/** fault_scenario_remove_ended() - remove such rules. Return: whether there were any. Token held. */
+/** fault_scenario_remove_ended() - remove such rules. Return: whether any existed. Token held. */
 bool fault_scenario_remove_ended(struct fabric *f);
 
 /* --- list.c ----------------------------------------------------------------------------------- */

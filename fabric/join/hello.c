@@ -48,7 +48,9 @@ const char *join_token_load(const char *path, u8 *token, u32 *len)
 	return NULL;
 }
 
-static void hello_proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])
+/* The proof of a side that has the token of @len bytes: ours, or with 0 none. */
+static void hello_proof_make(const struct fabric *f, const struct jconn *c, bool mine, u32 len,
+			     u8 mac[JOIN_MAC])
 {
 	static const char label[] = "rdmaemu join 1";
 	const struct join *j = f->join;
@@ -58,13 +60,32 @@ static void hello_proof(const struct fabric *f, const struct jconn *c, bool mine
 
 	join_u64_put(ids, mine ? j->id : c->peer);
 	join_u64_put(ids + 8, mine ? c->peer : j->id);
-	hmac_sha256_set_key(&ctx, j->token_len, j->token);
+	hmac_sha256_set_key(&ctx, len, j->token);
 	hmac_sha256_update(&ctx, sizeof(label) - 1, (const u8 *)label);
 	hmac_sha256_update(&ctx, 1, &role);
 	hmac_sha256_update(&ctx, JOIN_NONCE, mine ? c->nonce : c->hello.nonce);
 	hmac_sha256_update(&ctx, JOIN_NONCE, mine ? c->hello.nonce : c->nonce);
 	hmac_sha256_update(&ctx, sizeof(ids), ids);
 	hmac_sha256_digest(&ctx, JOIN_MAC, mac);
+}
+
+static void hello_proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])
+{
+	hello_proof_make(f, c, mine, f->join->token_len, mac);
+}
+
+/* Why the proof of the other side is refused. */
+static const char *hello_proof_trouble(const struct fabric *f, const struct jconn *c,
+				       const u8 *body)
+{
+	u8 mac[JOIN_MAC];
+
+	if (!f->join->token_len)
+		return "this fabric has no token, the other one has: --token-file on both sides";
+	hello_proof_make(f, c, false, 0, mac);
+	if (memeql_sec(mac, body, JOIN_MAC))
+		return "no token: --token-file is missing";
+	return "wrong token";
 }
 
 void hello_send(struct fabric *f, struct jconn *c)
@@ -130,9 +151,12 @@ static void hello_proof_received(struct fabric *f, struct jconn *c, const struct
 	u8 mac[JOIN_MAC];
 
 	hello_proof(f, c, false, mac);
-	if (h->len != JOIN_HDR + JOIN_MAC || h->src != c->peer ||
-	    !memeql_sec(mac, body, JOIN_MAC)) {
+	if (h->len != JOIN_HDR + JOIN_MAC || h->src != c->peer) {
 		jconn_refuse(f, c, "wrong token");
+		return;
+	}
+	if (!memeql_sec(mac, body, JOIN_MAC)) {
+		jconn_refuse(f, c, "%s", hello_proof_trouble(f, c, body));
 		return;
 	}
 	if (!c->out)

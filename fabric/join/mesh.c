@@ -439,9 +439,9 @@ static void mesh_report_starter(struct fabric *f, u64 now)
 		m = j->target[i].id ? mesh_member(f, j->target[i].id, false) : NULL;
 		if (m && m->ready)
 			continue;
-		snprintf(line, sizeof(line), "not joined with %s:%s yet%s, retrying",
+		snprintf(line, sizeof(line), "not joined with %s:%s yet (%s), retrying",
 			 j->target[i].host, j->target[i].port,
-			 j->target[i].unknown ? " (no such host)" : "");
+			 j->target[i].unknown ? "no such host" : "no fabric answers there");
 		fabric_note(f, "join: %s", line);
 		if (!but[0])
 			snprintf(but, sizeof(but), "%s", line);

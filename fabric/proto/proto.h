@@ -216,7 +216,22 @@ struct proto_port {
 	struct hca_uplink link;
 };
 
+/**
+ * struct proto_given - settings that a fabric was started with, to compare with those of a later
+ * command. Hashes are fnv1a(), 0: not given.
+ */
+struct proto_given {
+	u64 seed;
+	u64 subnets; /* of its nodes, given or not */
+	u64 listen, join, token_file;
+	u32 first_mr;
+	u32 stays; /* until it is stopped */
+	char name[PROTO_NODE_SIZE]; /* of the host's node */
+};
+
 struct proto_lease {
+	struct proto_given given; /* out */
+	u64 linger_ms; /* in: --linger, plus one; 0: not given */
 	u64 profile; /* profile_hash() */
 	u64 topology; /* struct topology.hash; 0: none */
 	u32 ppm; /* out: the clock that it was started with */

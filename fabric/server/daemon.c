@@ -112,6 +112,7 @@ static struct fabric *fabric_new(const struct opts *o)
 	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
 	daemon_name_node(f, o);
 	f->isolated = o->isolated;
+	f->server->opts = o;
 	f->started = real_ns();
 	f->server->idle.ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
 	f->server->work.pending_at = NEVER;

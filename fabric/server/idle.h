@@ -10,7 +10,7 @@ struct idle {
 	u64 ns; /* how long it stays unused; NEVER: until it is stopped */
 	u64 leave_at; /* when it leaves if it stays unused, or NEVER */
 	bool used; /* a process has used it */
-	bool keep; /* it was asked for by `fabric start`: later runs use it, too */
+	bool keep; /* `fabric start` has started it: later runs use it, too */
 	bool set_up; /* a command has changed it since it had programs last */
 	bool left;
 	int lock; /* held while it leaves, else -1 */

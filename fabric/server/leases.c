@@ -18,6 +18,7 @@
 #include "fabric/server/conns.h"
 #include "fabric/server/server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -160,6 +161,22 @@ static void lease_answer(const struct fabric *f, struct proto_msg *m)
 	m->lease.chaos = f->hca->chaos;
 	m->lease.chaos_seed = f->hca->chaos_seed;
 	m->lease.faults = f->faults->n;
+	opts_given(f->server->opts, &m->lease.given);
+	m->lease.given.subnets = subnets_hash(&f->nodes->subnets);
+	snprintf(m->lease.given.name, sizeof(m->lease.given.name), "%.*s", NODE_NAME_MAX,
+		 f->node_name);
+}
+
+/* A fabric that stays does so for later runs as well; only `fabric start` changes that. */
+static void lease_set_linger(struct fabric *f, struct proto_msg *m, u32 asked)
+{
+	struct idle *idle = &f->server->idle;
+
+	if (asked & PROTO_F_STAY)
+		idle->ns = NEVER;
+	else if (m->lease.linger_ms && (idle->ns != NEVER || (asked & PROTO_F_KEEP)))
+		idle->ns = (m->lease.linger_ms - 1) * NSEC_PER_MSEC;
+	m->lease.given.stays = idle->ns == NEVER;
 }
 
 /* A lease of the process at the other end of @c. Return: 0 or -errno. */
@@ -215,8 +232,7 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		return ret;
 	idle->set_up = false;
 	idle->keep |= asked & PROTO_F_KEEP;
-	if (asked & PROTO_F_STAY)
-		idle->ns = NEVER;
+	lease_set_linger(f, m, asked);
 	idle_update(f);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define FABRIC_SERVER_SERVER_H
 
 #include "emulator/yield.h"
+#include "fabric/common/opts.h"
 #include "fabric/core/fabric.h"
 #include "fabric/server/clock_move.h"
 #include "fabric/server/conns.h"
@@ -14,6 +15,7 @@
 
 /** struct server - state of server/. All times are real time. */
 struct server {
+	const struct opts *opts; /* that the fabric was started with */
 	struct watch listen;
 	struct watch signals;
 	int spare_fd; /* closed for a moment when no other descriptor is available */

@@ -294,7 +294,9 @@ int verb_fault_try(struct opts *o, const struct fabric_paths *p, int argc, char 
 	if (trial_names_parse(&t))
 		ret = EXIT_USAGE;
 	else
-		ret = trial_fabric_make(&t) || trial_rules_read(&t, &s) ? 1 : trial_file_run(&t);
+		ret = trial_fabric_make(&t)			       ? 1
+		      : trial_rules_read(&t, &s) || trial_file_run(&t) ? EXIT_USAGE
+								       : 0;
 	if (t.fabric.faults)
 		free(t.fabric.faults);
 	trace_conns_free(t.conns);

@@ -375,9 +375,9 @@ int verb_inject(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	}
 	if (!o->mr)
 		o->mr = 1;
-	ret = inject_file_load(&file, argv[0]) ? 1 : 0;
+	ret = inject_file_load(&file, argv[0]) ? EXIT_USAGE : 0;
 	if (!ret && o->script[0])
-		ret = inject_script_read(&script, o->script) ? 1 : 0;
+		ret = inject_script_read(&script, o->script) ? EXIT_USAGE : 0;
 	if (!ret)
 		ret = inject_run(o, p->sock, &file, &script);
 	inject_script_free(&script);

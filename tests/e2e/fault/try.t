@@ -83,22 +83,22 @@ for kind in snap udplen short; do
 done
 
 head -c 1000 "$R" >"$TEST_DIR/cut.pcap"
-refuses "a file that ends early" 1 "after frame 2: truncated" --trace "$TEST_DIR/cut.pcap" drop
+refuses "a file that ends early" 2 "after frame 2: truncated" --trace "$TEST_DIR/cut.pcap" drop
 is "and what was before that" "$(limit "$RDMAEMU" fault try --trace "$TEST_DIR/cut.pcap" drop 2>/dev/null |
 	grep -c ': drop')" 2
 make wlan
-refuses "another link type" 1 "expected Ethernet" --trace "$TEST_DIR/wlan.pcap" drop
-refuses "no capture" 1 "expected a capture" --trace "$TOP/Makefile" drop
-refuses "an empty file" 1 "expected a capture" --trace /dev/null drop
-refuses "no file" 1 "No such file" --trace "$TEST_DIR/none" drop
+refuses "another link type" 2 "expected Ethernet" --trace "$TEST_DIR/wlan.pcap" drop
+refuses "no capture" 2 "expected a capture" --trace "$TOP/Makefile" drop
+refuses "an empty file" 2 "expected a capture" --trace /dev/null drop
+refuses "no file" 2 "No such file" --trace "$TEST_DIR/none" drop
 refuses "no --trace" 2 "expected --trace FILE" drop
 refuses "no rule" 2 "fault try" --trace "$R"
 refuses "a bad rule" 2 "expected" --trace "$R" drop foo
 refuses "a bad name" 2 "expected NAME=ADDRESS" --trace "$R" --nodes x drop
 refuses "a name that is taken" 2 "not nodeN" --trace "$R" --nodes node1=10.1.0.1 drop
-refuses "an unknown node" 1 "expected a node of the trace: node0 (10.1.0.1)" --trace "$R" drop node=x
+refuses "an unknown node" 2 "expected a node of the trace: node0 (10.1.0.1)" --trace "$R" drop node=x
 for rule in 'drop program=x' 'drop pid=3' 'drop device=x' 'drop port=1' 'fail call=ibv_reg_mr errno=ENOMEM' \
 	'wc status=GENERAL_ERR wr_id=4' 'kill node=a' 'limit max_qp=3' 'link down node=a at=1s'; do
-	refuses "$rule cannot be tried" 1 "cannot be tried" --trace "$R" "$rule"
+	refuses "$rule cannot be tried" 2 "cannot be tried" --trace "$R" "$rule"
 done
 done_testing

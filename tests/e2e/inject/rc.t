@@ -17,18 +17,18 @@ refuses() {
 # Slow time: nothing is sent again because the machine is busy.
 limit "$RDMAEMU" fabric start --time-scale 0.02
 limit "$RDMAEMU" run --node ghost -- true
-refuses "no such file" 1 "replay: /none: No such file" /none --inject
+refuses "no such file" 2 "replay: /none: No such file" /none --inject
 echo "no capture at all, but some text" >"$P"
-refuses "no capture" 1 "expected a capture, pcap or pcapng" "$P" --inject
+refuses "no capture" 2 "expected a capture, pcap or pcapng" "$P" --inject
 make SEND_ONLY,len=8
 head -c 60 "$P" >"$P.cut"
-refuses "a capture that is cut" 1 "after frame 0: truncated" "$P.cut" --inject
+refuses "a capture that is cut" 2 "after frame 0: truncated" "$P.cut" --inject
 head -c 24 "$P" >"$P.none"
-refuses "a capture without packets" 1 "expected RDMA packets, but it has none" "$P.none" --inject
-refuses "a script that is none" 1 "script /none" "$P" --inject --script /none
+refuses "a capture without packets" 2 "expected RDMA packets, but it has none" "$P.none" --inject
+refuses "a script that is none" 2 "script /none" "$P" --inject --script /none
 bad() {
 	printf '%s\n' "# a comment" "" "$2" >"$S"
-	refuses "script: $2" 1 "$S:3: '$1': expected $3" "$P" --inject --script "$S"
+	refuses "script: $2" 2 "$S:3: '$1': expected $3" "$P" --inject --script "$S"
 }
 bad snd "snd 1" "send, expect, wait, qp or ignore"
 bad 0 "send 0" "numbers of frames"

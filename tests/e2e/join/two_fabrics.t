@@ -173,7 +173,7 @@ turned_away() {
 	on_a log >"$TEST_DIR/log"
 	says "$TEST_DIR/out" "$why" && says "$TEST_DIR/log" "$why"
 }
-check "no token" turned_away "wrong token" --name gamma
+check "no token" turned_away "no token: --token-file is missing" --name gamma
 check "another token" turned_away "wrong token" --name gamma --token-file "$TEST_DIR/token2"
 check "a node's name that is there already" turned_away "there is a node 'alpha' already" --name alpha \
 	--token-file "$TEST_DIR/token"

@@ -166,9 +166,9 @@ out=$(limit "$RDMAEMU" run --fabric bad --profile "$TEST_DIR/bad.conf" -- true 2
 is "run says the same, and exits with 125" "$? $(grep -c "^rdmaemu: $TEST_DIR/bad.conf:2: " <<<"$out")" "125 1"
 out=$(fabric start --fabric bad --profile nonesuch 2>&1)
 is "an unknown name" "$? $out" \
-	"1 rdmaemu: profile 'nonesuch': expected generic, infiniband, rxe, connectx6, minimal, or a file"
+	"2 rdmaemu: profile 'nonesuch': expected generic, infiniband, rxe, connectx6, minimal, or a file"
 out=$(RDMAEMU_PROFILE=$TEST_DIR/none.conf fabric start --fabric bad 2>&1)
-is "no such file" "$? $out" "1 rdmaemu: profile $TEST_DIR/none.conf: No such file or directory"
+is "no such file" "$? $out" "2 rdmaemu: profile $TEST_DIR/none.conf: No such file or directory"
 
 # The files that are installed are the built-in profiles.
 for file in "$TOP"/profiles/*.conf; do
