@@ -13,6 +13,7 @@
 #include "emulator/seg.h"
 #include "emulator/init.h"
 #include "libshim/client/client.h"
+#include "libshim/client/connect_error.h"
 #include "libshim/client/helper.h"
 #include "libshim/client/host.h"
 #include "libshim/client/rpc.h"
@@ -127,8 +128,10 @@ static int client_join(const char *path)
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED)
 		return -ENOSYS;
-	if (ret)
+	if (ret) {
+		shim_connect_explain(path, -1, ret);
 		return ret;
+	}
 	ret = shim_seg_heap_init();
 	if (!ret) {
 		n = client_send_hello(&m, fds);
@@ -140,6 +143,7 @@ static int client_join(const char *path)
 		client_set_up(&m.welcome, fds);
 		return 0;
 	}
+	shim_connect_explain(path, shim.sock, ret);
 	while (n > 0)
 		sys_close(fds[--n]);
 	shim_rpc_close();

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: why a program cannot use the fabric.
+ *
+ * Programs see an errno value, of which few print more than "no device found". Two causes are
+ * common: a program that root has started became another user before it opened a device, so that
+ * the fabric, which serves its own user only, is out of reach; and a limit of the machine.
+ */
+#include "libshim/client/connect_error.h"
+
+#include "emulator/types.h"
+#include "libshim/interpose/syscall.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* Whether the fabric process is another user's. */
+static bool fabric_is_others(int sock, int err)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (sock < 0)
+		return err == -EACCES || err == -EPERM;
+	return !getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) && cred.uid != geteuid();
+}
+
+void shim_connect_explain(const char *path, int sock, int err)
+{
+	static u32 explained;
+
+	if (err == -ENOSYS || exchange(&explained, 1))
+		return;
+	if (fabric_is_others(sock, err))
+		fprintf(stderr,
+			"rdmaemu: user %u cannot use another user's fabric (%s): open a device "
+			"before dropping privileges, or start the program with 'rdmaemu run' as "
+			"user %u\n",
+			(unsigned)geteuid(), path, (unsigned)geteuid());
+	else
+		fprintf(stderr, "rdmaemu: cannot use the fabric (%s): %s; see 'rdmaemu doctor'\n",
+			path, strerror(-err));
+}
