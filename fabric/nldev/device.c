@@ -138,6 +138,7 @@ static u64 chardev_number(u32 major, u32 minor)
 
 int nldev_get_chardev(struct nldev *n, struct hca *hca, const struct nldev_request *q)
 {
+	static const char uverbs[] = "uverbs";
 	const struct nlattr *type = q->attr[NLA_CHARDEV_TYPE];
 	char name[24];
 	int dev;
@@ -145,8 +146,8 @@ int nldev_get_chardev(struct nldev *n, struct hca *hca, const struct nldev_reque
 	if (!type)
 		return -EINVAL;
 	/* umad, issm and rdma_cm have no nodes. */
-	if (strncmp((const char *)type + NLA_HDRLEN, "uverbs",
-		    min_u32((u32)type->nla_len - NLA_HDRLEN, sizeof("uverbs"))) != 0)
+	if (type->nla_len != NLA_HDRLEN + sizeof(uverbs) ||
+	    memcmp((const u8 *)type + NLA_HDRLEN, uverbs, sizeof(uverbs)) != 0)
 		return -ENODEV;
 	dev = nldev_find_dev(n, hca, q);
 	if (dev < 0)

@@ -156,6 +156,33 @@ static void test_objects(void)
 	CU_ASSERT(messages == 1 && !errors);
 }
 
+/* A request for the node of a kind of interface, by name. */
+static void chardev(const char *name, u32 len)
+{
+	struct nlattr a = { (u16)(NLA_HDRLEN + len), NLA_CHARDEV_TYPE };
+	struct nlmsghdr *h = (struct nlmsghdr *)n.in;
+	u32 at = dev_request(NLC_GET_CHARDEV, 0);
+
+	memcpy(n.in + at, &a, sizeof(a));
+	memcpy(n.in + at + NLA_HDRLEN, name, len);
+	h->nlmsg_len += a.nla_len;
+	serve(h->nlmsg_len);
+}
+
+static void test_chardev(void)
+{
+	chardev("uverbs", 7);
+	CU_ASSERT(messages == 1 && !errors);
+	chardev("uverbs", 6);
+	CU_ASSERT_EQUAL(last_error, -ENODEV);
+	chardev("u", 1);
+	CU_ASSERT_EQUAL(last_error, -ENODEV);
+	chardev("rdma_cm", 8);
+	CU_ASSERT_EQUAL(last_error, -ENODEV);
+	serve(dev_request(NLC_GET_CHARDEV, 0));
+	CU_ASSERT_EQUAL(last_error, -EINVAL);
+}
+
 static void test_truncated(void)
 {
 	u32 len = attr_put(dev_request(NLC_PORT_GET, 0), NLA_PORT_INDEX, 1), cut;
@@ -205,6 +232,7 @@ int main(void)
 	static const struct cu_test tests[] = {
 		{ "replies, acknowledgements, ends of dumps", test_replies },
 		{ "objects, one and all", test_objects },
+		{ "device nodes by name", test_chardev },
 		{ "truncated requests are refused", test_truncated },
 		{ "noise breaks nothing", test_noise },
 		{ NULL, NULL },
