@@ -48,8 +48,10 @@ static int ctl_request_text(const struct fabric_paths *p, struct proto_msg *m, i
 int ctl_print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 {
 	struct proto_msg m = { .op = op, .flags = o->json ? PROTO_F_JSON : 0 };
-	int fd, ret = ctl_request_text(p, &m, &fd);
+	int fd, ret;
 
+	m.flags |= o->verbose ? PROTO_F_VERBOSE : 0;
+	ret = ctl_request_text(p, &m, &fd);
 	return ret ? ctl_print_error(o, ret) : memfd_print(fd, stdout);
 }
 
@@ -61,7 +63,7 @@ static int status_print_audited(const struct opts *o, const struct fabric_paths 
 
 	for (;;) {
 		m = (struct proto_msg){ .op = PROTO_STATUS, .flags = PROTO_F_AUDIT };
-		m.flags |= o->json ? PROTO_F_JSON : 0;
+		m.flags |= (o->json ? PROTO_F_JSON : 0) | (o->verbose ? PROTO_F_VERBOSE : 0);
 		ret = ctl_request_text(p, &m, &fd);
 		if (ret)
 			return ctl_print_error(o, ret);

@@ -21,7 +21,7 @@
 #define HELP_GROUP_AT  16u
 #define HELP_OPTION_AT 24u
 
-static u32 help_width(void)
+u32 help_width(void)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize w;

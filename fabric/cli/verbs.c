@@ -80,7 +80,7 @@ static const struct verb verbs[] = {
 	{ .name = "status",
 	  .args = "[OPTION]...",
 	  .summary = "Show a fabric's nodes, devices, programs and queue pairs",
-	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT),
+	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT) | OPT_BIT(OPT_VERBOSE),
 	  .group = GROUP_FABRIC,
 	  .run = verb_status },
 	{ .name = "log",
@@ -88,9 +88,10 @@ static const struct verb verbs[] = {
 	  .summary = "Show errors and drops of a fabric, each with its cause",
 	  .help = "The journal has error completions, asynchronous events and failed connections, "
 		  "and what led to them: dropped packets, retransmissions and NAKs. Times are "
-		  "seconds since the fabric's start.",
+		  "seconds since the fabric's start. Without a running fabric the journal of the "
+		  "last one is shown.",
 	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) |
-		   OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW),
+		   OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW) | OPT_BIT(OPT_LAST) | OPT_BIT(OPT_VERBOSE),
 	  .group = GROUP_FABRIC,
 	  .node_help = "only entries about this node",
 	  .no_env = OPT_BIT(OPT_NODE),

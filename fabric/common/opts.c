@@ -69,6 +69,10 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_QP] = { "qp", 0, "N", NULL, false, "only the queue pair with this number" },
 	[OPT_FOLLOW] = { "follow", 0, NULL, NULL, false,
 			 "print new entries as they arrive, until the fabric stops" },
+	[OPT_LAST] = { "last", 0, "N", NULL, false,
+		       "show the journal of the fabric that has ended last (1), of the one before "
+		       "(2), ..." },
+	[OPT_VERBOSE] = { "verbose", 'v', NULL, NULL, false, "print all details" },
 	[OPT_EXPLAIN] = { "explain", 0, NULL, NULL, false,
 			  "when the program ends, report what went wrong and why" },
 	[OPT_TRACE] = { "trace", 0, "FILE", NULL, false,

@@ -64,6 +64,8 @@ enum opt_id {
 	OPT_PROGRAM,
 	OPT_QP,
 	OPT_FOLLOW,
+	OPT_LAST,
+	OPT_VERBOSE,
 	OPT_EXPLAIN,
 	OPT_TRACE,
 	OPT_NODES,
@@ -195,6 +197,8 @@ struct opts {
 	bool live_first;
 	bool inject;
 	bool fresh;
+	bool verbose;
+	u32 last; /* journal to show, 1 is the latest; 0: that of the running fabric */
 	bool as_is;
 	char from[NODE_NAME_MAX + 1]; /* "": not given */
 	char script[PATH_MAX]; /* likewise */

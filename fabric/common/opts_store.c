@@ -200,6 +200,8 @@ static const struct opt_value {
 		A_TEXT(program, "a program's name, of at most 31 characters, or its process id"),
 	[OPT_QP] = A_NUMBER(32, qpn, 1, IB_QPN_MASK, "the number of a queue pair, 1 to 0xffffff"),
 	[OPT_FOLLOW] = A_SWITCH(follow),
+	[OPT_LAST] = A_NUMBER(32, last, 1, 1000, "a number, 1 or more"),
+	[OPT_VERBOSE] = A_SWITCH(verbose),
 	[OPT_EXPLAIN] = A_SWITCH(explain),
 	[OPT_TRACE] = A_TEXT(trace, "a file"),
 	[OPT_NODES] = A_TEXT(nodes, "NAME=ADDRESS,..."),

@@ -19,6 +19,7 @@ void fabric_note(struct fabric *f, const char *fmt, ...)
 	va_list ap;
 
 	t->ts = fabric_ns(f);
+	t->nth = f->hca ? f->hca->journal_nth : 0;
 	va_start(ap, fmt);
 	vsnprintf(t->text, sizeof(t->text), fmt, ap);
 	va_end(ap);

@@ -12,6 +12,7 @@ struct fabric;
 /** struct note - one line. */
 struct note {
 	u64 ts; /* fabric time */
+	u64 nth; /* entries of the journal before it: times may be equal */
 	char text[160];
 };
 

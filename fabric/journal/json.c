@@ -6,6 +6,7 @@
 #include "fabric/fault/table.h"
 #include "fabric/common/json.h"
 #include "fabric/journal/log.h"
+#include "fabric/journal/reader.h"
 
 #include <stdio.h>
 
@@ -60,10 +61,11 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 {
 	struct json_object *o = json_object_new_object();
 	const char *rule = j->rule ? fault_rule_text(f, j->rule) : NULL;
-	char text[2048];
+	char text[LOG_LINE_MAX];
 
 	json_add_int(o, "ts", log_json_since_start(f, j->ts));
 	json_add_str(o, "kind", journal_kind_name(j));
+	json_add_str(o, "severity", journal_is_error(j) ? "error" : "notice");
 	json_add_str(o, "status", journal_status_name(j));
 	json_object_object_add(o, "who", log_json_who(f->hca, &j->who));
 	json_object_object_add(o, "peer", log_json_who(f->hca, &j->peer));
@@ -91,5 +93,7 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 	}
 	journal_why_text(f->hca, j, f->started, rule, text, sizeof(text));
 	json_add_str(o, "text", text);
+	log_line(f, j, text, sizeof(text));
+	json_add_str(o, "line", text);
 	return o;
 }

@@ -20,6 +20,7 @@ static struct json_object *log_json_note(const struct fabric *f, const struct no
 
 	json_add_int(o, "ts", n->ts - f->started);
 	json_add_str(o, "kind", "fabric");
+	json_add_str(o, "severity", "info");
 	json_add_str(o, "text", n->text);
 	return o;
 }
@@ -38,19 +39,6 @@ void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t
 			   size);
 }
 
-static void log_print_text(FILE *out, struct fabric *f, const struct journal_entry *j,
-			   const struct note *n)
-{
-	char line[LOG_LINE_MAX], time[32];
-
-	if (j)
-		log_line(f, j, line, sizeof(line));
-	else
-		snprintf(line, sizeof(line), "fabric: %s", n->text);
-	log_time(f, j ? j->ts : n->ts, time, sizeof(time));
-	fprintf(out, "%s %s\n", time, line);
-}
-
 /* The first entry begins an array; the caller ends it. */
 static void log_print_json(FILE *out, struct fabric *f, const struct journal_entry *j,
 			   const struct note *n, const char *before)
@@ -61,18 +49,16 @@ static void log_print_json(FILE *out, struct fabric *f, const struct journal_ent
 	json_object_put(o);
 }
 
-static void log_print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
+void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
 {
-	bool array = (flags & PROTO_F_JSON) && !(flags & PROTO_F_LINES), any = false;
+	bool array = !(flags & PROTO_F_LINES), any = false;
 	const struct journal_entry *j;
 	const struct note *n;
 	struct log_cursor c;
 
 	log_start(&c, f, q);
 	while (log_next(&c, &j, &n)) {
-		if (!(flags & PROTO_F_JSON))
-			log_print_text(out, f, j, n);
-		else if (array)
+		if (array)
 			log_print_json(out, f, j, n, any ? ",\n  " : "[\n  ");
 		else
 			log_print_json(out, f, j, n, any ? "\n" : "");
@@ -80,20 +66,24 @@ static void log_print_all(FILE *out, struct fabric *f, struct proto_log *q, u32 
 	}
 	if (array)
 		fprintf(out, "%s", any ? "\n]\n" : "[]\n");
-	else if (any && (flags & PROTO_F_JSON))
+	else if (any)
 		fprintf(out, "\n");
 }
 
 int log_make(struct fabric *f, struct proto_log *q, u32 flags)
 {
 	struct text_out text;
-	FILE *out = text_begin(&text);
+	FILE *out;
 
+	q->node[sizeof(q->node) - 1] = '\0';
+	if (q->node[0] && hca_node_find(f->hca, q->node) < 0)
+		return -ENODEV;
+	out = text_begin(&text);
 	if (!out)
 		return -ENOMEM;
 	if (flags & PROTO_F_SUMMARY)
 		log_summary(out, f, q);
 	else
-		log_print_all(out, f, q, flags);
+		log_print(out, f, q, flags);
 	return text_end(&text);
 }

@@ -5,13 +5,19 @@
 
 #include "fabric/core/fabric.h"
 
+#include <stdio.h>
+
 struct json_object;
 
+/** log_print() - journal and notes as JSON: an array, or with PROTO_F_LINES lines. */
+void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags);
+/** log_keep() - the fabric ends: keep its journal in the state directory. Return: 0 or -errno. */
+int log_keep(struct fabric *f);
 /**
- * log_make() - PROTO_LOG: journal and notes as text or JSON, from the positions in @q on, which
- * advance.
+ * log_make() - PROTO_LOG: journal and notes as JSON, or their summary as text, from the positions
+ * in @q on, which advance.
  * @flags: enum proto_flags
- * Return: a memfd or -errno.
+ * Return: a memfd or -errno; -ENODEV: no node has that name.
  */
 int log_make(struct fabric *f, struct proto_log *q, u32 flags);
 /** log_entry() - PROTO_JOURNAL: @m becomes the answer. Return: 0 or -ENOENT. */

@@ -70,7 +70,10 @@ static struct reader *log_cursor_reader(struct log_cursor *c)
 	return e->nth < n->nth ? &c->errors : &c->notices;
 }
 
-/* The next entry or note in the order of time: *j or *n is set. Return: false at the end. */
+/*
+ * The next entry or note in the order in which they were written: *j or *n is set. Return: false
+ * at the end.
+ */
 static bool log_reader_next(struct log_cursor *c, const struct journal_entry **j,
 			    const struct note **n)
 {
@@ -78,7 +81,7 @@ static bool log_reader_next(struct log_cursor *c, const struct journal_entry **j
 
 	*j = NULL;
 	*n = c->note < c->note_end ? &c->f->notes.ring[c->note % NOTES] : NULL;
-	if (r && (!*n || r->j.ts <= (*n)->ts)) {
+	if (r && (!*n || r->j.nth <= (*n)->nth)) {
 		*j = &r->j;
 		*n = NULL;
 		r->have = false;

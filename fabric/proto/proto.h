@@ -56,7 +56,10 @@ enum proto_op {
 	 * PROTO_F_BUSY, PROTO_F_UNSOUND.
 	 */
 	PROTO_STATUS,
-	/* LOG: in: log. out: log, with advanced positions; text as for STATUS. */
+	/*
+	 * LOG: in: log. out: log, with advanced positions; JSON in a memfd (fd). -ENODEV: no node
+	 * has that name.
+	 */
 	PROTO_LOG,
 	/* STOP: end the fabric; the answer comes before the end. */
 	PROTO_STOP,
@@ -160,6 +163,7 @@ enum proto_flags {
 	PROTO_F_SUMMARY = 1 << 6, /* LOG: equal entries as one, and their numbers */
 	PROTO_F_KEEP = 1 << 11, /* LEASE: serve later runs too, instead of leaving before them */
 	PROTO_F_RUN = 1 << 12, /* FAULT_ADD */
+	PROTO_F_VERBOSE = 1 << 13, /* STATUS, as text: all details */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)

@@ -6,6 +6,7 @@
  *	<dir>/<name>.lock	flock(2)ed while the fabric starts or ends, see lock_take()
  *	<dir>/<name>.sock	the fabric's socket (proto.h)
  *	<dir>/<name>.log	messages of the fabric process
+ *	<dir>/journals/		journals of fabrics that have ended (common/journal_dir.h)
  *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; if <dir> is on a disk, in
  *				/dev/shm/rdmaemu-<uid>
  */

@@ -134,6 +134,7 @@ static void fabric_end(struct fabric *f)
 	struct conn *c;
 
 	fabric_capture_shutdown(f);
+	log_keep(f);
 	unlink(f->paths.sock);
 	follow_push(f);
 	clients_fatal(f);

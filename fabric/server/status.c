@@ -361,7 +361,7 @@ int status_make(struct fabric *f, u32 *flags)
 	if (*flags & PROTO_F_JSON) {
 		json_print(out, o);
 	} else {
-		status_print(out, o);
+		(*flags & PROTO_F_VERBOSE ? status_print : status_print_short)(out, o);
 		json_object_put(o);
 	}
 	*flags = found;

@@ -35,7 +35,14 @@ struct json_object *status_join(const struct fabric *f);
  */
 const char *status_member_name(const struct fabric *f, u32 number);
 
-/** status_print() - print the object that status.c gathers as text. */
+/** status_print_head() - the lines about the fabric itself, of the object that status.c gathers. */
+void status_print_head(FILE *out, struct json_object *o);
+/** status_print() - print that object as text, with all its details. */
 void status_print(FILE *out, struct json_object *o);
+
+/* --- status_short.c --- */
+
+/** status_print_short() - likewise, as much as fits a screen. */
+void status_print_short(FILE *out, struct json_object *o);
 
 #endif

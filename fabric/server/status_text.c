@@ -163,7 +163,7 @@ static void status_print_each(FILE *out, struct json_object *list,
 		print(out, json_object_array_get_idx(list, i));
 }
 
-void status_print(FILE *out, struct json_object *o)
+void status_print_head(FILE *out, struct json_object *o)
 {
 	fprintf(out, "fabric %s: process %lld, up %lld.%03lld s, profile %s, seed %s%s",
 		status_get_str(o, "fabric"), status_get_int(o, "pid"),
@@ -182,6 +182,11 @@ void status_print(FILE *out, struct json_object *o)
 		fprintf(out, "audit: %s\n", status_get_str(o, "audit"));
 	if (status_get(o, "join"))
 		status_print_join(out, status_get(o, "join"));
+}
+
+void status_print(FILE *out, struct json_object *o)
+{
+	status_print_head(out, o);
 	status_print_each(out, status_get(o, "members"), status_print_member);
 	status_print_each(out, status_get(o, "devices"), status_print_device);
 	status_print_each(out, status_get(o, "clients"), status_print_client);

@@ -27,7 +27,7 @@ ping() {
 	OUT=$(cat "$TEST_DIR/client")
 	[ $STATUS = 0 ] || kill $pid 2>/dev/null
 	wait $pid 2>/dev/null
-	LOG=$("$R" log)
+	LOG=$("$R" log -v)
 }
 
 listens() {

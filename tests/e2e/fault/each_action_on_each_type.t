@@ -36,7 +36,7 @@ faulty() {
 		echo "$OUT"
 		return 1
 	}
-	LOG=$("$RDMAEMU" log)
+	LOG=$("$RDMAEMU" log -v)
 }
 
 # sends, recvs - the completions in a line: numbers, with ! behind those that failed

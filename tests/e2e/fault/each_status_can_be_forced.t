@@ -10,7 +10,7 @@ export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU
 in_one app app_fault_wc local
 app app_fault_wc remote
 check "nothing is left" audit_all
-limit "$RDMAEMU" log >"$TEST_DIR/log"
+limit "$RDMAEMU" log -v >"$TEST_DIR/log"
 # Last: the fabric above may not outlive it.
 [ "$SETTING" != one ] || RUN_FLAGS='--isolated --fabric isolated' RDMAEMU_FABRIC=isolated app app_fault_wc remote
 for s in LOC_LEN LOC_QP_OP LOC_PROT GENERAL RETRY_EXC RNR_RETRY_EXC REM_ABORT RESP_TIMEOUT FATAL REM_INV_REQ \

@@ -35,8 +35,8 @@ if [ "$SETTING" = one ]; then
 	app app_fault_raw
 	check "the journal has what was lost" grep -q \
 		'app_fault_raw.*RAW_PACKET qp 0x[0-9a-f]* -> node .*SEND_ONLY psn 0x[0-9a-f]*: dropped: by fault rule [f0-9]' \
-		<("$RDMAEMU" log)
-	check "and those for a port that is down" grep -q 'app_fault_raw.*SEND_ONLY.*: dropped: .* port 1 is down' <("$RDMAEMU" log)
+		<("$RDMAEMU" log -v)
+	check "and those for a port that is down" grep -q 'app_fault_raw.*SEND_ONLY.*: dropped: .* port 1 is down' <("$RDMAEMU" log -v)
 fi
 RUN_FLAGS='--fabric chaos --chaos=3' RDMAEMU_FABRIC=chaos
 export RUN_FLAGS RDMAEMU_FABRIC

@@ -84,7 +84,7 @@ for type in UC UD; do
 done
 under 'loss 5% opcode=SEND_MIDDLE' UC send 100 5000
 is 'UC: a message of which something is lost does not come' "$(grep -c '^recv [0-9]' <<<"$OUT")" \
-	$((100 - $("$RDMAEMU" log | sed -n '/SEND_MIDDLE.*dropped: by fault/s/.*psn \(0x[0-9a-f]*\).*/\1/p' |
+	$((100 - $("$RDMAEMU" log -v | sed -n '/SEND_MIDDLE.*dropped: by fault/s/.*psn \(0x[0-9a-f]*\).*/\1/p' |
 		python3 -c "import sys; print(len({(int(l, 16) - 0xabcdef) % 2**24 // 5 for l in sys.stdin}))")))
 "$RDMAEMU" fabric stop
 done_testing

@@ -13,7 +13,7 @@ is "ibv_rc_pingpong fails" "$(pair_once ibv_rc_pingpong -n 10 >/dev/null && echo
 check "a side reports the status" grep -q '^Failed status transport retry counter exceeded (12) for wr_id 2' \
 	"$TEST_DIR/server.out" "$TEST_DIR/client.out"
 
-log=$(limit "$RDMAEMU" log)
+log=$(limit "$RDMAEMU" log -v)
 error=$(grep 'IBV_WC_RETRY_EXC_ERR' <<<"$log" | head -n 1)
 check "the log has the error" [ -n "$error" ]
 check "the error names the rule" [ "$error" != "${error/fault rule lost/}" ]

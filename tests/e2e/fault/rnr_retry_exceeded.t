@@ -15,9 +15,9 @@ out=$(send rnr=3)
 is "the send's status" "$(sed -n 's/^send 0 //p' <<<"$out")" "RNR retry counter exceeded"
 is "the requester is in ERR, the responder in RTS" "$(sed -n 's/^states //p' <<<"$out")" "ERR RTS"
 is "one attempt and three retries" "$(limit "$RDMAEMU" fault list --json | json "d['faults'][0]['hits']")" 4
-error=$(limit "$RDMAEMU" log | grep IBV_WC_RNR_RETRY_EXC_ERR | tail -n 1)
+error=$(limit "$RDMAEMU" log -v | grep IBV_WC_RNR_RETRY_EXC_ERR | tail -n 1)
 check "the log has the error, and counts the NAKs" [ "$error" != "${error/4 RNR NAKs/}" ]
-check "the log has the NAKs, with the rule" sh -c "'$RDMAEMU' log | grep -q 'RNR NAK sent: by fault rule busy'"
+check "the log has the NAKs, with the rule" sh -c "'$RDMAEMU' log -v | grep -q 'RNR NAK sent: by fault rule busy'"
 
 check "no rule" limit "$RDMAEMU" fault remove busy
 check "a rule for most SENDs" limit "$RDMAEMU" fault add 'busy: rnr opcode=SEND_ONLY prob=0.95 seed=2'

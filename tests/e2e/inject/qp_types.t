@@ -85,7 +85,7 @@ said "2 received 50 bytes"
 die
 # The log has all that was dropped.
 for why in "it is for a multicast group, but not for QP 0xffffff" "its opcode does not exist in the QP's transport" "Q_Key"; do
-	limit "$RDMAEMU" log | grep -q "node ghost.*: dropped: .*$why" && ok "the journal: $why" || not_ok "the journal: $why"
+	limit "$RDMAEMU" log -v | grep -q "node ghost.*: dropped: .*$why" && ok "the journal: $why" || not_ok "the journal: $why"
 done
 check "audit" limit "$RDMAEMU" status --audit
 limit "$RDMAEMU" fabric stop
@@ -133,7 +133,7 @@ said "2 received 49 bytes"
 said "3 received 50 bytes behind a GRH"
 said "4 received 51 bytes"
 die
-limit "$RDMAEMU" log | grep -q "node ghost.*: dropped: .*its ICRC or VCRC is wrong" && ok "the journal: checksums" || not_ok "the journal: checksums"
+limit "$RDMAEMU" log -v | grep -q "node ghost.*: dropped: .*its ICRC or VCRC is wrong" && ok "the journal: checksums" || not_ok "the journal: checksums"
 check "audit of InfiniBand" limit "$RDMAEMU" status --audit
 limit "$RDMAEMU" fabric stop
 

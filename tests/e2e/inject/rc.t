@@ -69,7 +69,7 @@ follows "a gap is NAKed once, then repaired" "send 1-2 psn=+12" "expect NAK_PSN_
 follows "no receive" "send 1 psn=+11" "expect RNR_NAK psn=+11" "qp state=RTS"
 follows "what is dropped" "send 9-12" "send 1 psn=+11 pkey=0x7f01" "send 1 qpn=5 psn=+11" "expect none" "qp state=RTS"
 for why in "its ICRC or VCRC is wrong" "it has another version of a header" "P_Key" "there is no QP 0x000005"; do
-	limit "$RDMAEMU" log | grep -q "node ghost.*: dropped: .*$why" && ok "the journal: $why" || not_ok "the journal: $why"
+	limit "$RDMAEMU" log -v | grep -q "node ghost.*: dropped: .*$why" && ok "the journal: $why" || not_ok "the journal: $why"
 done
 differs "another packet" "$S:2: expected 'ACK psn=+11 msn=7', got RNR_NAK psn=+11 msn=7" "send 1 psn=+11" "expect ACK psn=+11 msn=7"
 differs "nothing" "$S:1: expected 'ACK within 20ms', got nothing" "expect ACK within 20ms"

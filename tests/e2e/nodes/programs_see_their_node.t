@@ -113,7 +113,7 @@ for node in a b; do
 	servers+=($!)
 	wait_listen "$port" $! || not_ok "a server on $node"
 done
-text=$(limit "$RDMAEMU" status)
+text=$(limit "$RDMAEMU" status -v)
 is "status: whose queue pairs they are" \
 	"$(sed -n 's/^qp .* (ibv_rc_pingpong), \([^,]*\).*/\1/p' <<<"$text" | sort | paste -sd ,)" \
 	"rdmaemu0 of node a,rdmaemu0 of node b"

@@ -14,7 +14,7 @@ is "nothing on stderr" "$(cat "$TEST_DIR/err")" ""
 is "one line while it builds" "$(head -n 1 "$TEST_DIR/out" | cut -d: -f1), $(sed -n 2p "$TEST_DIR/out")" "Building rdmaemu, "
 is "three steps" "$(grep -cE '^[1-3]\. ' "$TEST_DIR/out")" 3
 check "two programs talk" grep -qE '^ *65536 +2000 ' "$TEST_DIR/out"
-check "a rule drops a packet, and the log says so" grep -q 'dropped: .*rule f1: drop opcode=SEND_ONLY nth=3' "$TEST_DIR/out"
+check "a rule drops a packet, and the log says so" grep -q 'notice  dropped .*rule f1: drop opcode=SEND_ONLY nth=3' "$TEST_DIR/out"
 check "it is sent again" grep -q 'sends again' "$TEST_DIR/out"
 check "a trace replays" grep -q '^2 programs, .*: no divergence$' "$TEST_DIR/out"
 is "it is short" "$([ "$(wc -l <"$TEST_DIR/out")" -lt 60 ] && echo yes)" yes

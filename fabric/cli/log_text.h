@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: entries of the journal as lines for a reader. */
+#ifndef FABRIC_CLI_LOG_TEXT_H
+#define FABRIC_CLI_LOG_TEXT_H
+
+#include "fabric/common/opts.h"
+
+struct json_object;
+
+/**
+ * log_text_print() - print an entry, an object of `rdmaemu log --json`, on stdout:
+ * "SEVERITY VERDICT TIME WHO OPCODE: WHY", with -v all that is known of both sides.
+ */
+void log_text_print(const struct opts *o, struct json_object *entry);
+
+#endif
