@@ -115,6 +115,8 @@ struct hca_mr {
  *	microseconds; 0: none
  * @mod_seen: entries that somebody waits for and was not told of
  * @mod_deadline: when the event comes at the latest; 0: no limit
+ * @told: entries before it were announced by an event
+ * @solicited: ordinal + 1 of the last entry that is solicited or an error
  */
 struct hca_cq {
 	u32 client;
@@ -133,6 +135,8 @@ struct hca_cq {
 	u32 mod_count;
 	u32 mod_period;
 	u32 mod_seen;
+	u32 told;
+	u32 solicited;
 	u32 pad;
 	u64 mod_deadline;
 } cacheline_aligned;

@@ -78,9 +78,35 @@ void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
 	cq->mod_seen = 0;
 	cq->mod_deadline = 0;
-	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE)
+	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE) {
+		cq->told = cq->prod;
 		cq_event_push(e, cq);
+	}
 	store_release(&c->event_cq, 0);
+}
+
+static bool cq_is_moderated(const struct hca_cq *cq)
+{
+	return cq->mod_count | cq->mod_period;
+}
+
+void cq_event_pending(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
+{
+	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
+	u32 armed = load_acquire(&ctl->armed), next = load_acquire(&ctl->cons);
+
+	if (armed == CQ_ARM_NONE || cq->prod - next > cq->depth)
+		return;
+	if (cq->told - next <= cq->prod - next)
+		next = cq->told;
+	if (next == cq->prod)
+		return;
+	if (armed == CQ_ARM_SOLICITED && cq->solicited - next - 1 >= cq->prod - next)
+		return;
+	if (cq_is_moderated(cq) && !cq_mod_count_entry(e, cq))
+		return;
+	cq_event_fire(e, seg, cq);
+	cq->told = next + 1;
 }
 
 void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited)
@@ -88,12 +114,14 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
 	struct cq_ctl *ctl = seg_ptr(seg, cq->ring);
 	u32 armed;
 
+	if (solicited)
+		cq->solicited = cq->prod;
 	/* Publish the entry before reading the arming: pairs with the client's arm, then poll. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	armed = load_relaxed(&ctl->armed);
 	if (armed == CQ_ARM_NONE || (armed == CQ_ARM_SOLICITED && !solicited))
 		return;
-	if (likely(!(cq->mod_count | cq->mod_period)) || cq_mod_count_entry(e, cq))
+	if (likely(!cq_is_moderated(cq)) || cq_mod_count_entry(e, cq))
 		cq_event_fire(e, seg, cq);
 }
 

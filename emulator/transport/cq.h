@@ -32,6 +32,14 @@ static inline struct cqe *cq_reserve(struct engine *e, struct seg_hdr *seg, stru
 bool cq_has_room(struct seg_hdr *seg, const struct hca_cq *cq);
 /** cq_notify() - after an entry was published: send the event the client armed for, if it did. */
 void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool solicited);
+/**
+ * cq_event_pending() - the client has armed the CQ: if an entry waits that no event has announced,
+ * send the event at once, one for each such entry.
+ *
+ * mlx5 does so: its arming names the consumer's index, and the device, which keeps the index of the
+ * last entry that it has announced, sends the event if there is an entry beyond both.
+ */
+void cq_event_pending(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** cq_event_redo() - finish the sending of an event in which a holder died. */
 void cq_event_redo(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** cq_event_fire() - send the event that the client has armed for, if it still waits for one. */

@@ -21,6 +21,7 @@
 	X(CREATE_CQ, create_cq)                                                                    \
 	X(RESIZE_CQ, resize_cq) /* EINVAL if the queued entries do not fit */                      \
 	X(MODIFY_CQ, modify_cq)                                                                    \
+	X(NOTIFY_CQ, notify_cq) /* after arming: the event of entries that are there already */    \
 	X(DESTROY_CQ, destroy_cq) /* EBUSY while used */                                           \
 	X(CREATE_SRQ, create_srq)                                                                  \
 	X(MODIFY_SRQ, modify_srq)                                                                  \

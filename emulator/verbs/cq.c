@@ -57,6 +57,12 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
+/* The number of an entry when entry @cons gets 0; 0 unless it is one of the @n from there. */
+static u32 cq_renumber(u32 entry, u32 cons, u32 n)
+{
+	return entry - cons <= n ? entry - cons : 0;
+}
+
 /* Entries in the old ring move to the new one and are numbered from the start. */
 int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
@@ -83,10 +89,24 @@ int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	new_ctl = seg_ptr(seg, c->ring);
 	new_ctl->cons = 0;
 	new_ctl->armed = exchange(&ctl->armed, CQ_ARM_NONE);
+	cq->told = cq_renumber(cq->told, cons, n);
+	cq->solicited = cq_renumber(cq->solicited, cons, n);
 	cq->ring = c->ring;
 	cq->depth = c->depth;
 	cq->prod = n;
 	cq->cons = 0;
+	return 0;
+}
+
+int cmd_notify_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
+	struct seg_hdr *seg = seg_of(e, client + 1);
+
+	if (!cq || !seg)
+		return -EINVAL;
+	if (cq->chan && lim_of(e->hca, cq->dev)->arm_pending)
+		cq_event_pending(e, seg, cq);
 	return 0;
 }
 

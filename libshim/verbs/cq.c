@@ -123,6 +123,7 @@ struct shim_cq *shim_cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_
 	cq->cq.context = ibctx;
 	cq->cq.channel = attr->channel;
 	cq->cq.cq_context = attr->cq_context;
+	cq->arm_pending = attr->channel && ctx->dev->info.lim.arm_pending;
 	cq_set_ring(ctx, cq, ring, depth);
 	ret = cq_create_cmd(ctx, cq, attr);
 	if (ret) {

@@ -43,6 +43,7 @@ struct shim_cq {
 	u32 users; /* queues that complete to it; the HCA's own count is lost with the HCA */
 	struct shim_pd *parent; /* parent domain that it was made in, or NULL */
 	struct shim_lock arm_lock;
+	bool arm_pending; /* arming raises the event of entries that are there */
 
 	struct shim_lock lock cacheline_aligned;
 	u32 cons;

@@ -277,9 +277,28 @@ static void cq_arm(struct cq_ctl *ctl, bool solicited_only)
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
+/* The entry with that ordinal, or NULL if the engine has not written it. */
+static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
+{
+	struct cqe *e = &cq->entries[i & cq->mask];
+
+	return load_acquire(&e->seq) == i + 1 ? e : NULL;
+}
+
+/* Tell the HCA that the CQ was armed while it holds an entry. */
+static void cq_arm_tell(struct shim_cq *cq)
+{
+	struct shim_context *ctx = shim_context_of(cq->cq.context);
+	struct hca_cmd cmd = { .op = CMD_NOTIFY_CQ, .handle = cq->cq.handle };
+
+	if (ctx)
+		shim_obj_cmd(ctx, &cmd);
+}
+
 int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct shim_cq *cq = to_cq(ibcq);
+	bool tell;
 
 	if (unlikely(cq->magic != MAGIC_CQ))
 		return EINVAL;
@@ -287,7 +306,10 @@ int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 		return errno;
 	shim_lock(&cq->arm_lock);
 	cq_arm(cq->ctl, solicited_only);
+	tell = unlikely(cq->arm_pending) && cq_entry(cq, load_relaxed(&cq->ctl->cons));
 	shim_unlock(&cq->arm_lock);
+	if (tell)
+		cq_arm_tell(cq);
 	/* The caller may sleep in poll(2) next and then does no pending work. */
 	if (!shim.isolated && load_relaxed(&shim.seg->db_any))
 		shim_engine_drain();
@@ -307,14 +329,6 @@ static bool cq_lock_outside(struct shim_cq *cq, u32 *first)
 		shim_lock(&cq->lock);
 	*first = cq->cons + (cq->cur ? 1 : 0);
 	return !mine;
-}
-
-/* The entry with that ordinal, or NULL if the engine has not written it. */
-static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
-{
-	struct cqe *e = &cq->entries[i & cq->mask];
-
-	return load_acquire(&e->seq) == i + 1 ? e : NULL;
 }
 
 /*

@@ -6,6 +6,9 @@
 in_one app app_cq_extended
 in_one app app_cq_moderation
 app app_cq_moderation remote
+in_one app app_cq_arm_pending no
+RUN_FLAGS='--profile connectx6 --fabric connectx6' in_one app app_cq_arm_pending yes
+RUN_FLAGS='--profile connectx6 --fabric connectx6i --isolated' in_one app app_cq_arm_pending yes
 export RUN_FLAGS="--isolated --fabric isolated"
 in_one app app_cq_extended
 app app_cq_moderation remote
