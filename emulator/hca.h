@@ -24,7 +24,7 @@
 #include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 9u
+#define HCA_VERSION 10u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -509,6 +509,7 @@ struct hca {
 
 	/* The journal: entries so far, of both rings and of each; written by journal_add() only. */
 	u64 journal_nth;
+	struct journal_key key_fault; /* the last key that was refused: mem.c */
 	u64 error_seq;
 	u64 notice_seq;
 	struct journal_entry error[JOURNAL_ERRORS];

@@ -30,6 +30,77 @@ static u32 mr_owner(const struct hca *hca, const struct hca_mr *mr)
 	return (mr->kind < MW_1 ? mr : &hca->mr[mr->mr - 1])->client - 1;
 }
 
+/* --- what is wrong with a key, for the journal ------------------------------------------------ */
+
+#define NEAREST_MAX 65536u /* regions that are compared at most */
+
+static u64 mr_distance(const struct hca_mr *mr, u64 va)
+{
+	if (va < mr->iova)
+		return mr->iova - va;
+	return va - mr->iova < mr->len ? 0 : va - mr->iova - mr->len;
+}
+
+static const struct hca_mr *mr_find_nearest(const struct hca *hca, u32 pd, u64 va)
+{
+	u32 i, high = min_u32(min_u32(hca->tab[TAB_MR].high, HCA_MAX_MR), NEAREST_MAX);
+	const struct hca_mr *mr, *found = NULL;
+
+	for (i = 0; i < high; i++) {
+		mr = &hca->mr[i];
+		if (mr->client && mr->pd == pd && mr->kind < MR_NULL &&
+		    (!found || mr_distance(mr, va) < mr_distance(found, va)))
+			found = mr;
+	}
+	return found;
+}
+
+/* @qpn: the QP that a remote key is used on; 0: the key is used locally */
+static enum key_fault key_find_fault(const struct hca_mr *mr, u32 pd, u32 qpn,
+				     const struct journal_key *k)
+{
+	struct hca_iov iov;
+
+	if (!mr)
+		return KEY_UNKNOWN;
+	if (mr->pd != pd)
+		return KEY_OTHER_PD;
+	if (qpn ? mr->kind == MR_NULL : mr->kind > MR_NULL)
+		return KEY_KIND;
+	if ((mr->access & k->need) != k->need)
+		return KEY_RIGHT;
+	if (qpn && mr->kind == MW_2 && mr->qpn != qpn)
+		return KEY_OTHER_QP;
+	return mr_translate(mr, k->va, k->len, &iov) ? KEY_OWNER : KEY_RANGE;
+}
+
+/* Note for the journal why the key is refused. Return: -EACCES. */
+static __cold int key_refuse(struct hca *hca, u32 pd, u32 qpn, u32 key, u64 va, u64 len, u32 need)
+{
+	struct journal_key *k = &hca->key_fault;
+	const struct hca_mr *mr = hca_mr_by_key(hca, key);
+
+	*k = (struct journal_key){ .va = va, .len = len, .key = key, .need = (u8)need };
+	k->fault = (u8)key_find_fault(mr, pd, qpn, k);
+	if (!mr)
+		mr = mr_find_nearest(hca, pd, va);
+	if (mr) {
+		k->near_key = mr->key;
+		k->near_addr = mr->iova;
+		k->near_len = mr->len;
+		k->access = mr->access;
+	}
+	return -EACCES;
+}
+
+__cold void mem_note_alignment(struct hca *hca, u64 va, u64 len, u32 bits)
+{
+	hca->key_fault =
+		(struct journal_key){ .va = va, .len = len, .key = bits, .fault = KEY_ALIGNMENT };
+}
+
+/* --- checks ----------------------------------------------------------------------------------- */
+
 int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
 	      struct hca_mem *mem, u64 *total, u32 *bad)
 {
@@ -54,7 +125,7 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 		    !mr_translate(mr, s.addr, s.len, &mem->iov[mem->n]) ||
 		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
 			*bad = s.lkey;
-			return -EACCES;
+			return key_refuse(hca, pd, 0, s.lkey, s.addr, s.len, need);
 		}
 		if (likely(mr->kind != MR_NULL))
 			owner = mr->client;
@@ -77,11 +148,11 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 		return 0;
 	mr = hca_mr_by_key(hca, rkey);
 	if (!mr || mr->pd != pd || mr->kind == MR_NULL || (mr->access & need) != need)
-		return -EACCES;
+		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
 	if (unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn)
-		return -EACCES;
+		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
 	if (!mr_translate(mr, va, len, &mem->iov[0]))
-		return -EACCES;
+		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
 	mem->client = mr_owner(hca, mr);
 	mem->n = 1;
 	return 0;

@@ -25,5 +25,10 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
  */
 int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
 	       u32 need, struct hca_mem *mem);
+/**
+ * mem_note_alignment() - an address is refused because of its low bits, @bits: the journal names
+ * it.
+ */
+void mem_note_alignment(struct hca *hca, u64 va, u64 len, u32 bits);
 
 #endif

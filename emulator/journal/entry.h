@@ -41,6 +41,8 @@ enum journal_cause {
 	CAUSE_LOCAL_LEN,
 	CAUSE_NAK, /* syndrome */
 	CAUSE_RETRY, /* retry_cnt */
+	CAUSE_RETRY_NAK, /* retry_cnt, used up when a PSN sequence NAK came */
+	CAUSE_RETRY_RESPONSE, /* retry_cnt, used up when a response was skipped */
 	CAUSE_RNR_RETRY, /* rnr_retry */
 	CAUSE_REQUEST_LEN, /* receive too small: its size */
 	CAUSE_RKEY, /* the key */
@@ -113,6 +115,40 @@ enum journal_why {
 	WHY_COUNT,
 };
 
+/** enum key_fault - which check refused a memory key, or an address. */
+enum key_fault {
+	KEY_FINE,
+	KEY_UNKNOWN, /* no region and no window has it */
+	KEY_OTHER_PD, /* its region is of another PD */
+	KEY_OTHER_QP, /* a type 2 window, bound for another QP */
+	KEY_KIND, /* a window's key for local memory, or a null region's for a peer */
+	KEY_RIGHT, /* the region lacks a right */
+	KEY_RANGE, /* the region has not all of the bytes */
+	KEY_OWNER, /* regions of two processes in one list */
+	KEY_ALIGNMENT, /* @va is not aligned; @key has its low bits */
+};
+
+/**
+ * struct journal_key - a refused key.
+ * @va, @len: the bytes that the request names; @need: the rights, enum ib_access
+ * @fault: enum key_fault
+ * @near_key, @near_addr, @near_len: the region that the key is of; for KEY_UNKNOWN the region of
+ *	the PD that is nearest to @va; near_key 0: the PD has none
+ * @access: the rights of that region
+ */
+struct journal_key {
+	u64 va;
+	u64 len;
+	u64 near_addr;
+	u64 near_len;
+	u32 key;
+	u32 near_key;
+	u32 access;
+	u8 need;
+	u8 fault;
+	u8 pad[2];
+};
+
 /** enum journal_optype - the meaning of an entry's @opcode. */
 enum journal_optype {
 	JOP_NONE,
@@ -152,6 +188,8 @@ struct journal_who {
  * @attempt: earlier retransmissions of the packet
  * @n: by @kind and @why
  * @rule: number of the fault rule that caused it, 0: none
+ * @key: the key that was refused, by this side or, with WHY_NAK, by the peer
+ * @more: further entries like this one that were not written; @until: time of the last of them
  * @call: name of the function, if @optype is JOP_CALL
  */
 struct journal_entry {
@@ -182,6 +220,10 @@ struct journal_entry {
 	u8 has_psn;
 	u8 has_wr_id;
 	u32 attempt;
+	u32 more;
+	u32 pad;
+	u64 until;
+	struct journal_key key;
 	char call[JOURNAL_NAME];
 };
 
@@ -191,7 +233,7 @@ struct journal_entry {
  *	one; @n: retransmissions
  * @rnr: RNR NAKs for @rnr_psn; @rnr_since: the first of them
  * @drop_psn: the oldest packet that was dropped, @drops times
- * @nak_psn: as responder: the refused packet, and why
+ * @nak_psn: as responder: the refused packet, and why; @nak_key: if a key was the reason
  * @peer: the peer when the QP was connected
  */
 struct hca_trouble {
@@ -212,6 +254,7 @@ struct hca_trouble {
 	u8 drop_cause;
 	u8 nak_cause;
 	u8 pad[2];
+	struct journal_key nak_key;
 	struct journal_who peer;
 };
 

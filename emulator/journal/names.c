@@ -94,6 +94,8 @@ const char *journal_cause_name(u32 cause)
 		[CAUSE_LOCAL_LEN] = "local_len",
 		[CAUSE_NAK] = "nak",
 		[CAUSE_RETRY] = "retry",
+		[CAUSE_RETRY_NAK] = "retry_nak",
+		[CAUSE_RETRY_RESPONSE] = "retry_response",
 		[CAUSE_RNR_RETRY] = "rnr_retry",
 		[CAUSE_REQUEST_LEN] = "request_len",
 		[CAUSE_RKEY] = "rkey",
@@ -141,6 +143,19 @@ const char *journal_cause_name(u32 cause)
 	};
 
 	return cause < CAUSE_COUNT ? names[cause] : "?";
+}
+
+const char *journal_key_fault_name(u32 fault)
+{
+	static const char *const names[] = {
+		[KEY_FINE] = "none",	       [KEY_UNKNOWN] = "unknown",
+		[KEY_OTHER_PD] = "other_pd",   [KEY_OTHER_QP] = "other_qp",
+		[KEY_KIND] = "kind",	       [KEY_RIGHT] = "right",
+		[KEY_RANGE] = "range",	       [KEY_OWNER] = "owner",
+		[KEY_ALIGNMENT] = "alignment",
+	};
+
+	return fault < ARRAY_SIZE(names) ? names[fault] : "?";
 }
 
 const char *journal_why_name(u32 why)

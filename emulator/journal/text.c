@@ -222,9 +222,23 @@ static const char *cause_format(u32 cause)
 	return cause < CAUSE_COUNT ? text[cause] : "?";
 }
 
-static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 info, const char *rule)
+/* @key: the key that was refused, or NULL */
+static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 info,
+		       const struct journal_key *key, const char *rule)
 {
+	char part[256];
+
 	switch (cause) {
+	case CAUSE_LKEY:
+	case CAUSE_RKEY:
+	case CAUSE_REFUSED:
+	case CAUSE_MISALIGNED:
+		if (key && key->fault && key->key == info)
+			journal_key_text(cause, key, part, sizeof(part));
+		else
+			snprintf(part, sizeof(part), cause_format(cause), info);
+		text_printf(t, "%s", part);
+		break;
 	case CAUSE_FAULT:
 		text_printf(t, "by %s%s", rule ? "fault rule " : "a fault rule", rule ? rule : "");
 		break;
@@ -257,7 +271,7 @@ static void text_no_answer(struct text *t, const struct hca *hca, const struct j
 	switch (j->why) {
 	case WHY_DROPPED:
 		text_printf(t, "dropped %u time%s: ", j->n, plural_suffix(j->n));
-		text_cause(t, hca, j->why_cause, j->why_info, rule);
+		text_cause(t, hca, j->why_cause, j->why_info, NULL, rule);
 		break;
 	case WHY_NO_ADDRESS:
 		text_printf(t, "no port has the address that it is sent to");
@@ -296,18 +310,40 @@ static void text_no_answer(struct text *t, const struct hca *hca, const struct j
 	}
 }
 
-static void text_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
-		       u64 epoch, const char *rule)
+/* How often, and from when to when, the packet was sent. */
+static void text_sent(struct text *t, const struct journal_entry *j, u64 epoch)
 {
-	text_printf(t, "no ACK, sent %u time%s", j->attempt + 1, plural_suffix(j->attempt + 1));
+	text_printf(t, "sent %u time%s", j->attempt + 1, plural_suffix(j->attempt + 1));
 	if (j->since) {
 		text_printf(t, " from ");
 		text_time(t, j->since, epoch);
 		text_printf(t, " to ");
 		text_time(t, j->last, epoch);
 	}
+}
+
+static void text_retry(struct text *t, const struct hca *hca, const struct journal_entry *j,
+		       u64 epoch, const char *rule)
+{
+	text_printf(t, "no ACK, ");
+	text_sent(t, j, epoch);
 	text_printf(t, ": ");
 	text_no_answer(t, hca, j, rule);
+}
+
+/* The peer answered, and the answer asked for a retransmission. */
+static void text_retry_asked(struct text *t, const struct hca *hca, const struct journal_entry *j,
+			     u64 epoch, const char *rule)
+{
+	text_printf(t, "%s, and retry_cnt %u allows no further retransmission: ",
+		    j->cause == CAUSE_RETRY_NAK ? "PSN sequence NAK, the peer lacks it"
+						: "a response to it was lost, a later one arrived",
+		    j->info);
+	text_sent(t, j, epoch);
+	if (j->why) {
+		text_printf(t, ": ");
+		text_no_answer(t, hca, j, rule);
+	}
 }
 
 static void text_rnr(struct text *t, const struct hca *hca, const struct journal_entry *j,
@@ -349,13 +385,17 @@ static void text_why(struct text *t, const struct hca *hca, const struct journal
 	case CAUSE_RETRY:
 		text_retry(t, hca, j, epoch, rule);
 		return;
+	case CAUSE_RETRY_NAK:
+	case CAUSE_RETRY_RESPONSE:
+		text_retry_asked(t, hca, j, epoch, rule);
+		return;
 	case CAUSE_RNR_RETRY:
 		text_rnr(t, hca, j, epoch);
 		return;
 	case CAUSE_NAK:
 		text_printf(t, "the peer has refused it: ");
 		if (j->why == WHY_NAK)
-			text_cause(t, hca, j->why_cause, j->why_info, rule);
+			text_cause(t, hca, j->why_cause, j->why_info, &j->key, rule);
 		else
 			text_printf(t, "NAK, syndrome 0x%02x", j->info);
 		return;
@@ -369,7 +409,7 @@ static void text_why(struct text *t, const struct hca *hca, const struct journal
 	else if (j->kind == JRN_FLUSH)
 		text_printf(t, "%u work request%s: ", j->n, plural_suffix(j->n));
 	if (j->kind != JRN_GONE)
-		text_cause(t, hca, j->cause, j->info, rule);
+		text_cause(t, hca, j->cause, j->info, &j->key, rule);
 }
 
 void journal_why_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
@@ -419,4 +459,8 @@ void journal_entry_text(const struct hca *hca, const struct journal_entry *j, u6
 		text_printf(&t, ":");
 	text_printf(&t, " %s: ", journal_status_name(j));
 	text_why(&t, hca, j, epoch, rule);
+	if (j->more) {
+		text_printf(&t, "; %u more like this until ", j->more);
+		text_time(&t, j->until, epoch);
+	}
 }

@@ -21,6 +21,13 @@ const char *journal_kind_name(const struct journal_entry *j);
 /** journal_cause_name(), journal_why_name() - enum journal_cause and journal_why, for machines. */
 const char *journal_cause_name(u32 cause);
 const char *journal_why_name(u32 why);
+/** journal_key_fault_name() - enum key_fault, for machines. */
+const char *journal_key_fault_name(u32 fault);
+
+/* --- key_text.c --- */
+
+/** journal_key_text() - why the key was refused. @cause: enum journal_cause: which kind of key */
+void journal_key_text(u32 cause, const struct journal_key *k, char *buf, size_t size);
 
 /* --- text.c --- */
 

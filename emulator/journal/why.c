@@ -92,17 +92,35 @@ static bool cause_is_conclusive(u32 cause)
 	       cause != CAUSE_PKEY && cause != CAUSE_PORT_DOWN;
 }
 
+/* How often the packet was sent, from when to when. */
+static void why_set_sent(const struct hca_qp *qp, struct journal_entry *j)
+{
+	const struct hca_trouble *t = &qp->trouble;
+
+	if (t->n && t->psn == qp->req.una_psn) {
+		j->since = t->since;
+		j->last = t->last;
+		j->attempt = t->n;
+	}
+}
+
+/* The peer is there, and lacks the packet: only a drop can be known. */
+static void why_resent(const struct hca_qp *qp, struct journal_entry *j)
+{
+	const struct hca_trouble *t = &qp->trouble;
+
+	why_set_sent(qp, j);
+	if (t->drops && t->drop_psn == qp->req.una_psn)
+		why_set_dropped(j, t->drops, t->drop_cause, t->drop_info);
+}
+
 static void why_no_answer(struct engine *e, const struct hca_qp *qp, struct journal_entry *j)
 {
 	const struct hca_trouble *t = &qp->trouble;
 	const struct hca_av *av = &qp->attr.av;
 	u32 una = qp->req.una_psn;
 
-	if (t->n && t->psn == una) {
-		j->since = t->since;
-		j->last = t->last;
-		j->attempt = t->n;
-	}
+	why_set_sent(qp, j);
 	if (t->drops && t->drop_psn == una && cause_is_conclusive(t->drop_cause)) {
 		why_set_dropped(j, t->drops, t->drop_cause, t->drop_info);
 		return;
@@ -146,6 +164,7 @@ static void why_nak(struct engine *e, const struct hca_qp *qp, struct journal_en
 	if (!t || t->nak_cause == CAUSE_NONE || t->nak_psn != qp->req.una_psn)
 		return;
 	why_set(j, WHY_NAK, t->nak_info);
+	j->key = t->nak_key;
 	j->why_cause = t->nak_cause;
 	j->rule = t->nak_rule;
 }
@@ -155,6 +174,8 @@ void journal_why_send(struct engine *e, const struct hca_qp *qp, const struct sq
 {
 	if (j->cause == CAUSE_RETRY)
 		why_no_answer(e, qp, j);
+	else if (j->cause == CAUSE_RETRY_NAK || j->cause == CAUSE_RETRY_RESPONSE)
+		why_resent(qp, j);
 	else if (j->cause == CAUSE_RNR_RETRY)
 		why_rnr(e, qp, w, j);
 	else if (j->cause == CAUSE_NAK)

@@ -40,6 +40,8 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 	struct journal_entry *slot =
 		notice ? &hca->notice[*seq % JOURNAL_NOTICES] : &hca->error[*seq % JOURNAL_ERRORS];
 
+	if (notice && !e->rule && journal_count_alike(hca, j, e->host->now(e->ctx)))
+		return;
 	store_relaxed(&slot->seq, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	*slot = *j;
@@ -132,6 +134,26 @@ void journal_note_peer(struct hca *hca, struct hca_qp *qp)
 
 /* --- QPs --- */
 
+/* The key that was refused, which is the one of the entry's cause. */
+static void entry_set_key(const struct hca *hca, struct journal_entry *j)
+{
+	const struct journal_key *k = &hca->key_fault;
+	bool of_key = k->fault && k->fault != KEY_ALIGNMENT;
+
+	switch (j->cause) {
+	case CAUSE_LKEY:
+	case CAUSE_RKEY:
+	case CAUSE_REFUSED:
+		if (of_key && k->key == j->info)
+			j->key = *k;
+		break;
+	case CAUSE_MISALIGNED:
+		if (k->fault == KEY_ALIGNMENT && k->key == j->info)
+			j->key = *k;
+		break;
+	}
+}
+
 struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32 kind, u32 status,
 				   u32 cause, u32 info)
 {
@@ -148,6 +170,7 @@ struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32
 
 	who_qp(hca, qp, &j.who);
 	who_peer(hca, qp, &j.peer);
+	entry_set_key(hca, &j);
 	return j;
 }
 
@@ -258,6 +281,7 @@ void journal_nak(struct engine *e, struct hca_qp *qp, const struct burst *b, u32
 		t->nak_cause = (u8)cause;
 		t->nak_info = info;
 		t->nak_rule = cause == CAUSE_FAULT ? info : e->rule;
+		t->nak_key = j.key;
 	}
 	journal_add(e, &j);
 }
@@ -403,6 +427,7 @@ static void drop_journal(struct engine *e, const struct burst *b, const u8 *mad,
 		who_qp(hca, dst, &j.peer);
 	else if (src && qp_is_connected(src))
 		who_peer(hca, src, &j.peer);
+	entry_set_key(hca, &j);
 	if (mad)
 		drop_fill_mad(hca, mad, cause, info, &j);
 	if (!answer && src && qp_reliable(src))

@@ -84,6 +84,14 @@ struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32
 /** journal_peer() - the peer of a connected QP, if it is on this fabric. */
 struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp);
 
+/* --- alike.c --- */
+
+/**
+ * journal_count_alike() - count a notice in an entry like it, if there are many of these already.
+ * Return: false: it is to be written. Token held.
+ */
+__cold bool journal_count_alike(struct hca *hca, const struct journal_entry *j, u64 now);
+
 /* --- why.c --- */
 
 /** journal_why_send() - find out what has led to a send error: sets @why and its data. */

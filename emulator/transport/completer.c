@@ -158,7 +158,9 @@ static void comp_resend(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg
 	if (!s->retry) {
 		commit_req(e, qp, s, qp->state, NULL, NULL);
 		dev_count(e->hca, qp, CNT_RETRY_EXC);
-		req_fail(e, qp, seg, WCS_RETRY_EXC_ERR, CAUSE_RETRY, qp->attr.retry_cnt);
+		req_fail(e, qp, seg, WCS_RETRY_EXC_ERR,
+			 cause == CAUSE_SEQ_NAK ? CAUSE_RETRY_NAK : CAUSE_RETRY_RESPONSE,
+			 qp->attr.retry_cnt);
 		return;
 	}
 	s->retry--;

@@ -148,8 +148,10 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
 	if (!qp->attr.max_dest_rd_atomic)
 		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
-	if (b->va & 7)
+	if (b->va & 7) {
+		mem_note_alignment(e->hca, b->va, 8, (u32)b->va & 7);
 		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_MISALIGNED, (u32)b->va & 7);
+	}
 	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, 8, ACC_REMOTE_ATOMIC,
 		       &dst))
 		return resp_refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);

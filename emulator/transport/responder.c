@@ -232,8 +232,8 @@ static int resp_send_shared(struct engine *e, struct hca_qp *qp, struct hca_srq 
 	return likely(rx_open_srq(e, qp, srq, &rx)) ? resp_send(e, qp, &rx, b) : -EAGAIN;
 }
 
-static int resp_write_begin(struct hca_qp *qp, const struct burst *b, struct resp_state *s,
-			    u32 *cause, u32 *info)
+static int resp_write_begin(struct hca *hca, struct hca_qp *qp, const struct burst *b,
+			    struct resp_state *s, u32 *cause, u32 *info)
 {
 	*cause = CAUSE_ACCESS_FLAGS;
 	*info = qp->attr.access;
@@ -241,8 +241,10 @@ static int resp_write_begin(struct hca_qp *qp, const struct burst *b, struct res
 		return -EACCES;
 	*cause = CAUSE_MISALIGNED;
 	*info = (u32)b->va & 7;
-	if (b->op == BOP_ATOMIC_WRITE && ((b->va & 7) || b->dma_len != 8))
+	if (b->op == BOP_ATOMIC_WRITE && ((b->va & 7) || b->dma_len != 8)) {
+		mem_note_alignment(hca, b->va, b->dma_len, *info);
 		return -EINVAL;
+	}
 	s->va = b->va;
 	s->rkey = b->rkey;
 	s->len = (u32)b->dma_len;
@@ -260,7 +262,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	u64 at;
 	int ret;
 
-	if ((b->flags & BF_FIRST) && resp_write_begin(qp, b, &s, &cause, &info))
+	if ((b->flags & BF_FIRST) && resp_write_begin(e->hca, qp, b, &s, &cause, &info))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, cause, info);
 	at = s.off;
 	if (at + b->len > s.len || ((b->flags & BF_LAST) && at + b->len != s.len))

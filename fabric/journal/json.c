@@ -43,6 +43,35 @@ static void log_json_add_times(struct json_object *o, const struct fabric *f,
 		json_add_int(o, "last", log_json_since_start(f, j->last));
 }
 
+static void log_json_add_more(struct json_object *o, const struct fabric *f,
+			      const struct journal_entry *j)
+{
+	if (!j->more)
+		return;
+	json_add_int(o, "more", j->more);
+	json_add_int(o, "until", log_json_since_start(f, j->until));
+}
+
+static void log_json_add_key(struct json_object *o, const struct journal_key *k)
+{
+	struct json_object *key;
+
+	if (!k->fault)
+		return;
+	key = json_object_new_object();
+	json_object_object_add(key, "va", json_object_new_uint64(k->va));
+	json_add_int(key, "len", k->len);
+	if (k->fault != KEY_ALIGNMENT)
+		json_add_int(key, "key", k->key);
+	json_add_str(key, "fault", journal_key_fault_name(k->fault));
+	if (k->near_key) {
+		json_add_int(key, "region_key", k->near_key);
+		json_object_object_add(key, "region_va", json_object_new_uint64(k->near_addr));
+		json_add_int(key, "region_len", k->near_len);
+	}
+	json_object_object_add(o, "key", key);
+}
+
 static void log_json_add_why(struct json_object *o, const struct journal_entry *j)
 {
 	json_add_str(o, "cause", journal_cause_name(j->cause));
@@ -55,6 +84,7 @@ static void log_json_add_why(struct json_object *o, const struct journal_entry *
 		json_add_str(o, "why_cause", journal_cause_name(j->why_cause));
 	if (j->n)
 		json_add_int(o, "n", j->n);
+	log_json_add_key(o, &j->key);
 }
 
 struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
@@ -86,6 +116,7 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 		json_add_int(o, "psn", j->psn);
 	json_add_int(o, "attempt", j->attempt);
 	log_json_add_times(o, f, j);
+	log_json_add_more(o, f, j);
 	log_json_add_why(o, j);
 	if (j->rule) {
 		json_add_int(o, "rule", j->rule);

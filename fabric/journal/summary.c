@@ -49,7 +49,7 @@ static void log_summary_add(struct sum *s, const struct journal_entry *j)
 	if (journal_is_error(j))
 		s->errors++;
 	else
-		s->notices++;
+		s->notices += 1 + j->more;
 	for (i = 0; i < s->n && !log_summary_is_alike(&s->kind[i].first, j); i++)
 		;
 	if (i == KINDS_MAX) {
@@ -57,11 +57,12 @@ static void log_summary_add(struct sum *s, const struct journal_entry *j)
 		return;
 	}
 	if (i == s->n) {
-		s->kind[s->n++].first = *j;
+		s->kind[s->n].first = *j;
+		s->kind[s->n++].first.more = 0;
 		s->kind[i].n = 0;
 	}
-	s->kind[i].n++;
-	s->kind[i].last = j->ts;
+	s->kind[i].n += 1 + j->more;
+	s->kind[i].last = j->more ? j->until : j->ts;
 }
 
 static void log_summary_print(FILE *out, struct fabric *f, const struct alike *a)

@@ -68,7 +68,18 @@ check "RETRY_EXC_ERR: the peer was destroyed" has \
 check "RETRY_EXC_ERR: the peer's state" has "IBV_WC_RETRY_EXC_ERR: .*: the peer's QP is in ERR"
 app app_qp_errors "${SIDES##* }" >/dev/null
 check "a bad rkey: what the peer has found" logged \
-	"app_qp_errors$WHO -> app_qp_errors$WHO: RDMA_WRITE wr_id [0-9]+ psn 0x[0-9a-f]{6}: IBV_WC_REM_ACCESS_ERR: the peer has refused it: rkey 0x[0-9a-f]+: "
+	"app_qp_errors$WHO -> app_qp_errors$WHO: RDMA_WRITE wr_id [0-9]+ psn 0x[0-9a-f]{6}: IBV_WC_REM_ACCESS_ERR: the peer has refused it: rkey 0x[0-9a-f]+, "
+KEY='rkey 0x[0-9a-f]+, [0-9]+ bytes at 0x[0-9a-f]+'
+check "a key that no region has, and the nearest region" has \
+	"REM_ACCESS_ERR: .*: $KEY: no region has this key; the nearest region of the PD, key 0x[0-9a-f]+, has 8388608 bytes at 0x"
+check "out of range" has "REM_ACCESS_ERR: .*: $KEY: out of range of its region, which has 4096 bytes at 0x"
+check "another PD" has "REM_ACCESS_ERR: .*: $KEY: its region is of another PD"
+check "a right that it lacks" has "REM_ACCESS_ERR: .*: $KEY: its region lacks IBV_ACCESS_REMOTE_WRITE"
+check "a local key" has "LOC_PROT_ERR: lkey 0x[0-9a-f]+, [0-9]+ bytes at 0x[0-9a-f]+: no region has this key; the nearest"
+check "a misaligned atomic: its address" has \
+	"ATOMIC_[A-Z_]+ wr_id .*: IBV_WC_REM_INV_REQ_ERR: .*the address of an atomic, 0x[0-9a-f]+[1-79a-f], is not a multiple of 8"
+is "JSON has the key" "$(log_json "sorted(set(e['key']['fault'] for e in d if e['status'] == 'IBV_WC_REM_ACCESS_ERR' and 'key' in e))")" \
+	"['other_pd', 'range', 'right', 'unknown']"
 check "and its event" has "app_qp_errors$WHO -> app_qp_errors$WHO: psn 0x[0-9a-f]{6}: IBV_EVENT_QP_ACCESS_ERR: rkey 0x"
 check "a receive that is too short, with its wr_id" has \
 	"RECV wr_id [0-9]+ psn 0x[0-9a-f]{6}: IBV_WC_LOC_LEN_ERR: longer than the receive, which has [0-9]+ bytes"

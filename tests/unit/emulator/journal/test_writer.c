@@ -319,7 +319,8 @@ static void test_nak(void)
 	j = last(false, JRN_COMPLETION);
 	CU_ASSERT_TRUE(j->cause == CAUSE_NAK && j->info == AETH_NAK_REM_ACCESS);
 	CU_ASSERT_TRUE(j->why == WHY_NAK && j->why_cause == CAUSE_RKEY && j->why_info == 0xbad);
-	CU_ASSERT_TRUE(text_has(j, NULL, "the peer has refused it: rkey 0xbad: "));
+	CU_ASSERT_TRUE(text_has(j, NULL, "the peer has refused it: rkey 0xbad, 8 bytes at 0x"));
+	CU_ASSERT_TRUE(text_has(j, NULL, "no region has this key; the nearest region of the PD"));
 	j = &m->hca->error[0];
 	CU_ASSERT_TRUE(j->kind == JRN_EVENT && j->status == EV_QP_ACCESS_ERR);
 	CU_ASSERT_TRUE(who_is(&j->who, 1, b.qpn));
@@ -372,6 +373,63 @@ static void test_sequence(void)
 	emu_free(m);
 }
 
+/* The first of 1,141 drops that are alike are written, the last of these counts the others. */
+static void test_flood(void)
+{
+	struct burst burst = { .op = BOP_SEND, .npkts = 1, .dst_type = QPT_UD, .dst_qpn = 0x123 };
+	const struct journal_entry *j;
+	u64 before;
+
+	up(NULL);
+	before = m->hca->notice_seq;
+	for (u32 i = 0; i < 1141; i++) {
+		burst.psn = i;
+		m->clock += MS;
+		journal_drop(&m->fabric, &burst, CAUSE_NO_RECEIVE, 0);
+	}
+	CU_ASSERT_EQUAL(m->hca->notice_seq, before + 8);
+	j = last(true, JRN_DROP);
+	CU_ASSERT_TRUE(j->more == 1133 && j->until == m->clock && j->psn == 7);
+	CU_ASSERT_TRUE(
+		text_has(j, NULL, "dropped: no receive is posted; 1133 more like this until"));
+	/* Another one in between is written, and the flood is counted on. */
+	journal_drop(&m->fabric, &burst, CAUSE_NO_PORT, 0);
+	journal_drop(&m->fabric, &burst, CAUSE_NO_RECEIVE, 0);
+	CU_ASSERT_EQUAL(m->hca->notice_seq, before + 9);
+	CU_ASSERT_EQUAL(j->more, 1134);
+	/* Each hit of a rule is written. */
+	for (u32 i = 0; i < 20; i++)
+		journal_drop(&m->fabric, &burst, CAUSE_FAULT, 3);
+	CU_ASSERT_EQUAL(m->hca->notice_seq, before + 29);
+	emu_free(m);
+}
+
+/* retry_cnt 0: the sequence NAK itself ends it, not a missing ACK. */
+static void test_sequence_no_retry(void)
+{
+	struct emu_conn o = emu_conn_defaults;
+	const struct journal_entry *j;
+	struct cqe c;
+
+	o.retry_cnt = 0;
+	up(&o);
+	emu_wire(m, &(struct emu_faults){ .delay = 10 });
+	for (u64 i = 0; i < 3; i++)
+		emu_recv(m, &b, i, m->c[1].mem, 64);
+	m->lose = 1;
+	for (u64 i = 0; i < 3; i++)
+		emu_post(m, &a, WR_SEND, i, m->c[0].mem, 8);
+	emu_ring(m, &a);
+	settle();
+	CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL) && c.status == WCS_RETRY_EXC_ERR);
+	j = last(false, JRN_COMPLETION);
+	CU_ASSERT_TRUE(j->cause == CAUSE_RETRY_NAK && j->info == 0 && j->why != WHY_SILENT);
+	CU_ASSERT_TRUE(text_has(j, NULL,
+				"IBV_WC_RETRY_EXC_ERR: PSN sequence NAK, the peer lacks it, and "
+				"retry_cnt 0 allows no further retransmission: sent 1 time"));
+	emu_free(m);
+}
+
 /* Thousands of notices leave the one error where it is; errors push out errors. */
 static void test_rings(void)
 {
@@ -383,8 +441,10 @@ static void test_rings(void)
 	emu_destroy(m, &b);
 	unanswered();
 	CU_ASSERT_EQUAL(hca->error_seq, 1);
-	for (u32 i = 0; i < 3 * JOURNAL_NOTICES; i++)
+	for (u32 i = 0; i < 3 * JOURNAL_NOTICES; i++) {
+		burst.dst_qpn = 0x1000 + i; /* alike ones would be counted, not written */
 		journal_drop(&m->fabric, &burst, CAUSE_NO_PORT, 0);
+	}
 	CU_ASSERT_TRUE(hca->error[0].seq == 1 && hca->error[0].wr_id == 42);
 	CU_ASSERT_EQUAL(hca->notice[0].seq % JOURNAL_NOTICES, 1);
 	for (u32 i = 0; i < JOURNAL_ERRORS; i++)
@@ -458,6 +518,8 @@ static const struct cu_test tests[] = {
 	{ "REM_ACCESS_ERR: what the peer has found", test_nak },
 	{ "a receive's error has its wr_id", test_receive },
 	{ "a sequence NAK and what follows from it", test_sequence },
+	{ "RETRY_EXC_ERR: a sequence NAK, and retry_cnt is 0", test_sequence_no_retry },
+	{ "a flood is counted", test_flood },
 	{ "two rings, each bounded", test_rings },
 	{ "a REQ that is dropped by a rule", test_cm },
 	{ "all causes have words", test_words },
