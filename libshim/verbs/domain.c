@@ -97,10 +97,17 @@ int shim_dealloc_td(struct ibv_td *ibtd)
 	return 0;
 }
 
+/*
+ * IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC, newer than rdma-core 44: queues may lie
+ * in memory that a confidential guest shares with its host. Here they do in any case.
+ */
+#define PARENT_ALLOW_CC_UNPROTECTED (1u << 2)
+
 static int parent_check_attr(struct ibv_context *ibctx,
 			     const struct ibv_parent_domain_init_attr *attr)
 {
-	u32 known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+	u32 known = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+		    IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT | PARENT_ALLOW_CC_UNPROTECTED;
 
 	if (!shim_pd_of(attr->pd, ibctx) || (attr->comp_mask & ~known))
 		return -EINVAL;

@@ -67,6 +67,8 @@ SHIM_EXPORT const char *ibv_event_type_str(enum ibv_event_type event)
 		[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
 		[IBV_EVENT_GID_CHANGE] = "GID table change",
 		[IBV_EVENT_WQ_FATAL] = "WQ fatal",
+		/* IBV_EVENT_DEVICE_SPEED_CHANGE, newer than the headers that we build with. */
+		[20] = "Device link speed change",
 	};
 
 	return NAME_OF(names, event, "unknown");

@@ -111,7 +111,7 @@ int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
  */
 struct shim_mr *shim_mr_new(struct ibv_pd *pd, enum shim_mr_type type, struct hca_cmd *cmd,
 			    void *addr, size_t len);
-/** shim_mr_check_access() - check access flags as ibv_reg_mr(3) describes. Return: 0 or -EINVAL. */
+/** shim_mr_check_access() - check access flags as ibv_reg_mr(3) describes. Return: 0 or -errno. */
 int shim_mr_check_access(u32 access);
 /** shim_mr_unimport() - free a region and leave its counterpart in the HCA alone. */
 void shim_mr_unimport(struct shim_mr *mr);

@@ -57,6 +57,7 @@ enum shim_magic {
 	MAGIC_FLOW = 0x776f6c53,
 	MAGIC_CTR = 0x72746353,
 	MAGIC_TD = 0x20647453,
+	MAGIC_BUF = 0x66756253,
 };
 
 /** struct shim_lock - a spin lock whose waiters yield the CPU if it is held for long. */

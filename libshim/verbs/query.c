@@ -178,6 +178,9 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 	return 0;
 }
 
+/* Where rdma-core 64 has ibv_port_attr.active_speed_ex, a wider active_speed. */
+#define PORT_SPEED_EX_AT 52
+
 int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
@@ -215,6 +218,8 @@ int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_att
 	}
 	memset(attr, 0, len);
 	memcpy(attr, &a, len < sizeof(a) ? len : sizeof(a));
+	if (len >= PORT_SPEED_EX_AT + sizeof(d->speed))
+		memcpy((u8 *)attr + PORT_SPEED_EX_AT, &d->speed, sizeof(d->speed));
 	return 0;
 }
 

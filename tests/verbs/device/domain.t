@@ -4,6 +4,7 @@
 # Domains, asynchronous events, ECE and small queries, the environment that libibverbs honours.
 . "$(dirname "$0")/../../lib/lib.sh"
 app app_device_domain
+app app_device_newer local
 app app_device_async_event
 app app_qp_ece
 export RDMAV_FORK_SAFE=1 IBV_FORK_SAFE=1 RDMAV_HUGEPAGES_SAFE=1 RDMAV_ALLOW_DISASSOC_DESTROY=1
@@ -13,5 +14,6 @@ is "libibverbs' variables have the program print nothing" "$("$RDMAEMU" run -- i
 unset RDMAV_DRIVERS IBV_DRIVERS
 export RUN_FLAGS="--isolated --fabric isolated"
 app app_device_domain
+app app_device_newer local
 app app_device_async_event
 done_testing
