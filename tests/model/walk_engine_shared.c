@@ -389,7 +389,7 @@ void good_av(struct walk *w, struct hca_av *av)
 
 int spoil_av(struct walk *w, struct hca_av *av)
 {
-	switch (pick(w, 4)) {
+	switch (pick(w, 5)) {
 	case 0:
 		av->port_num = chance(w, 4) ? 0 : (u8)(pick(w, 250) + 2);
 		return -EINVAL;
@@ -399,8 +399,11 @@ int spoil_av(struct walk *w, struct hca_av *av)
 	case 2:
 		av->sgid_index = 1 + (u8)pick(w, HCA_GIDS - 1);
 		return -ENODATA;
-	default:
+	case 3: /* an address of the other family */
 		av->dgid[0] ^= 0x55;
+		return -EINVAL;
+	default: /* one that nobody has */
+		av->dgid[15] ^= 0x55;
 		return -ETIMEDOUT;
 	}
 }
