@@ -124,6 +124,17 @@ static int entries_print(struct entries *e, const char *text, size_t len)
 	return fflush(stdout) ? print_error("standard output: %s", strerror(errno)) : 0;
 }
 
+/* A program or queue pair that no entry is about may have a typing error in its name. */
+static void log_note_none(const struct entries *e)
+{
+	if (e->n || e->o->follow)
+		return;
+	if (e->o->program[0])
+		print_error("no entry of the journal is about program '%s'", e->o->program);
+	else if (e->o->qpn)
+		print_error("no entry of the journal is about queue pair 0x%06x", e->o->qpn);
+}
+
 /* Return: exit status. */
 static int log_print_answer(const struct opts *o, const struct proto_msg *m, int fd)
 {
@@ -140,6 +151,8 @@ static int log_print_answer(const struct opts *o, const struct proto_msg *m, int
 	text = memfd_map(fd, &len);
 	close(fd);
 	ret = text ? entries_print(&e, text, len) : 0;
+	if (!ret)
+		log_note_none(&e);
 	if (text)
 		munmap(text, len);
 	return ret ? 1 : 0;
@@ -224,6 +237,8 @@ static int kept_print(const struct opts *o, const char *path)
 	json_object_put(head);
 	if (!ret && first + 1 < len)
 		ret = entries_print(&e, text + first + 1, len - first - 1);
+	if (!ret)
+		log_note_none(&e);
 	if (!ret && o->json)
 		printf(e.n ? "\n]\n" : "[]\n");
 	free(text);

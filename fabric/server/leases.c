@@ -7,7 +7,8 @@
  * 1. A fabric that `rdmaemu run` has started, and that has no program any more, refuses the lease
  *    of the next run and leaves. The run then starts a fabric with no rules, an empty journal, and
  *    all counters at their first values. A fabric of `fabric start` stays, and so does one that a
- *    command has changed while it had no program: that change is meant for the next run.
+ *    command has changed while it had no program: that change is meant for the next run. A fabric
+ *    that is joined with others stays as well: they would lose its node for a moment.
  * 2. On a fabric that stays, the rules of a run's scenario end with the run: when its process has
  *    ended, and all programs that it has started. Runs that name the same scenario share its rules,
  *    which end with the last of these runs.
@@ -32,8 +33,8 @@ static bool fabric_is_stale(const struct fabric *f)
 {
 	const struct idle *l = &f->server->idle;
 
-	return f->leaving ||
-	       (l->used && !l->keep && !l->set_up && l->ns != NEVER && !fabric_has_program(f));
+	return f->leaving || (l->used && !l->keep && !l->set_up && !f->join && l->ns != NEVER &&
+			      !fabric_has_program(f));
 }
 
 void lease_note_setup(struct fabric *f, const struct proto_msg *m)

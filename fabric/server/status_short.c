@@ -164,9 +164,12 @@ static void short_print_members(FILE *out, struct json_object *members)
 
 	for (i = 0; i < json_object_array_length(members); i++) {
 		m = json_object_array_get_idx(members, i);
-		fprintf(out, "member   %s: %s%s%s\n", short_str(m, "name"), short_str(m, "state"),
-			short_get(m, "address") ? ", " : "",
-			short_get(m, "address") ? short_str(m, "address") : "");
+		fprintf(out, "member   %s: %s", short_str(m, "name"), short_str(m, "state"));
+		if (short_get(m, "via"))
+			fprintf(out, " %s", short_str(m, "via"));
+		if (short_get(m, "address"))
+			fprintf(out, ", %s", short_str(m, "address"));
+		fprintf(out, "\n");
 	}
 }
 

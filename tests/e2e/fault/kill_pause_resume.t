@@ -5,7 +5,7 @@
 # Rules that kill, pause and resume programs: they hit the named programs, and all others continue; limits that shrink.
 . "$(dirname "$0")/../../lib/lib.sh"
 need ibv_asyncwatch ibv_rc_pingpong ib_write_bw ib_send_lat
-export RDMAEMU_LINGER=60000
+"$RDMAEMU" fabric start
 
 fault() {
 	limit "$RDMAEMU" fault "$@"
@@ -81,6 +81,7 @@ is "not before its time" "$(state "$PID")" S
 fault add 'r: pause node=a'
 check "paused at last" wait_for 10 is_state "$PID" T
 limit "$RDMAEMU" fabric stop
+"$RDMAEMU" fabric start
 check "the fabric's end resumes" wait_for 10 is_state "$PID" S
 kill "$PID" 2>/dev/null
 wait "$JOB" 2>/dev/null

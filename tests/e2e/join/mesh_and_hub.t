@@ -131,7 +131,7 @@ END
 }
 check "members in the status" members
 in_text() {
-	on_a status >"$TEST_DIR/text"
+	on_a status -v >"$TEST_DIR/text"
 	grep -q "^joined as alpha ([0-9a-f]\{16\}), listens at port $port_a, 0 turned away" "$TEST_DIR/text" &&
 		grep -q "^member beta ([0-9a-f]\{16\}): direct, 127.0.0.1:" "$TEST_DIR/text" &&
 		grep -q "^  sent [0-9]* bursts, [0-9]* bytes; received [0-9]*, [0-9]*; dropped 0; waiting 0 bytes; credit " \
@@ -164,7 +164,7 @@ behind() {
 check "B and C are behind the hub" wait_for 20 behind
 all_work "by a hub"
 in_text() {
-	on_b status | grep -q "^member gamma ([0-9a-f]\{16\}): behind alpha, 127.0.0.1:$port_a"
+	on_b status -v | grep -q "^member gamma ([0-9a-f]\{16\}): behind alpha, 127.0.0.1:$port_a"
 }
 check "who is behind another, in the status" in_text
 # The hub goes and comes back: more data than there is credit shows that both have begun anew.
@@ -232,7 +232,7 @@ check "D joins" on_d fabric start --join 127.0.0.1:$port_a --name delta
 is "and has C's place" "$(on_a status --json | json "[m['name'] for m in d['members']]")" "['delta']"
 is "but not its node, which is nobody's" "$(member_of nc), $(member_of delta)" "?, delta"
 in_text() {
-	on_a status | grep -q "^device rdmaemu[0-9]*: node nc of ?, GUID"
+	on_a status -v | grep -q "^device rdmaemu[0-9]*: node nc of ?, GUID"
 }
 check "also in the text" in_text
 check "C is started again" on_c fabric start --join 127.0.0.1:$port_a --name gamma

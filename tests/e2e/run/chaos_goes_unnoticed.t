@@ -43,13 +43,14 @@ is "the same seed, the same order" "$same" 10
 [ "$(by_hand 6)" != "$one" ] && ok "another seed, another order" || not_ok "another seed, another order"
 
 # The command prints the seed, and takes it as an option.
-# The fabric of one command is there for the next one, also where that comes late.
+# The fabric of one command is there to be asked, also where the next one comes late.
 export RDMAEMU_LINGER=60000
 "$RDMAEMU" run --chaos=77 -- true 2>"$TEST_DIR/err"
 is "the seed at the end" "$(cat "$TEST_DIR/err")" "rdmaemu: chaos seed 77"
 is "in the status" "$(status_json | json "d['chaos_seed']")" 77
 "$RDMAEMU" run -- sh -c 'exit 7' 2>/dev/null
 is "the exit status is the program's" $? 7
+"$RDMAEMU" fabric start --chaos=77
 is "another seed is refused" "$("$RDMAEMU" run --chaos=78 -- true 2>&1)" \
 	"rdmaemu: fabric default is running with chaos of seed 77; choose another --fabric"
 check "any seed will do" "$RDMAEMU" run --chaos -- true

@@ -35,6 +35,8 @@ errors() {
 	"$R" log "$@" 2>/dev/null | grep -c '^error'
 }
 is '--program' "$(errors --program rping) $(errors --program "$pid") $(errors --program other)" '1 1 0'
+is 'a program that no entry is about' "$("$R" log --program other 2>&1 | tail -n 1)" \
+	"rdmaemu: no entry of the journal is about program 'other'"
 is '--node' "$(errors --node node0)" 1
 rdmaemu_refuses log '--node that it had not' 1 "fabric default had no node 'nosuch'" --node nosuch
 rdmaemu_refuses log '--follow' 1 'fabric default is not running' --follow
