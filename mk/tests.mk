@@ -148,7 +148,7 @@ $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 SETTING ?= one
 .PHONY: test
 test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
-	@$(MAKE) --no-print-directory all tests
+	@BUILD=$(BUILD) MAKE='$(MAKE)' tests/build.sh all tests
 	@BUILD=$(BUILD) SETTING='$(SETTING)' tests/run $(TESTS)
 
 N ?= 10000

@@ -18,25 +18,10 @@ cleanup() {
 
 # --- build ------------------------------------------------------------------------------------------------
 
-start=$SECONDS files=0
-while read -r line; do
-	case $line in
-	exit:*) status=${line#exit:} ;;
-	CC*) files=$((files + 1)) ;;
-	esac
-	if [ -t 1 ] && [ $((files % 10)) = 0 ]; then
-		printf '\rBuilding rdmaemu: %d files' "$files"
-	fi
-done < <(${MAKE:-make} --no-print-directory -C "$PWD" BUILD="$BUILD" all 2>&1 | tee "$dir/build.log"
-	echo "exit:${PIPESTATUS[0]}")
-[ ! -t 1 ] || printf '\r'
-if [ "$status" != 0 ]; then
-	echo "Building rdmaemu: make failed"
-	tail -n 30 "$dir/build.log"
+if ! tests/build.sh all; then
 	rm -rf "$dir"
 	exit 1
 fi
-echo "Building rdmaemu: $files files in $((SECONDS - start)) s"
 . tests/lib/lib.sh
 trap cleanup EXIT
 PATH=$(dirname "$RDMAEMU"):$PATH

@@ -55,12 +55,48 @@ if [ "$(id -u)" != 0 ]; then
 	fi
 	sudo=sudo
 fi
-echo "deps: installing with apt:$missing"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-if ! { $sudo apt-get update && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y \
-	--no-install-recommends $missing; } >"$log" 2>&1 </dev/null; then
+trap 'rm -f "$log" "$log.failed"' EXIT
+tty=
+[ ! -t 1 ] || tty=1
+began=$(date +%s)
+
+# show_progress - print one line from what apt reports among its other output: state:package:percent:words
+show_progress() {
+	while IFS=: read -r state package percent words; do
+		case $state in
+		dlstatus) state=downloading ;;
+		pmstatus) state=installing ;;
+		*) continue ;;
+		esac
+		printf '\r\033[Kdeps: %s, %s %%' "$state" "${percent%%[.,]*}"
+	done
+	printf '\r\033[K'
+}
+
+apt() {
+	$sudo env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get "$@" 2>&1 </dev/null
+}
+
+fail() {
+	[ -z "$tty" ] || printf '\r\033[K'
 	cat "$log" >&2
 	echo "deps: apt failed; install them by hand, or build with NO_DEPS=1" >&2
 	exit 1
-fi
+}
+
+echo "deps: missing:$missing"
+[ -z "$tty" ] || printf 'deps: reading the lists of packages'
+apt update >"$log" || fail
+[ -z "$tty" ] || printf '\r\033[K'
+apt install -s --no-install-recommends $missing >"$log" || fail
+count=$(grep -c '^Inst ' "$log")
+# Lines of --print-uris: 'URI' FILE BYTES HASH, without what is in apt's cache already
+apt install -qq --print-uris --no-install-recommends $missing >"$log" || fail
+megabytes=$(awk '/^\047/ { n += $3 } END { print int(n / 1000000) + 1 }' "$log")
+echo "deps: apt installs $count packages and downloads up to $megabytes MB, which may take some minutes"
+{
+	apt install -y --no-install-recommends -o APT::Status-Fd=1 $missing || echo failed >"$log.failed"
+} | tee "$log" | if [ "$tty" ]; then show_progress; else cat >/dev/null; fi
+[ ! -e "$log.failed" ] || fail
+echo "deps: installed in $(($(date +%s) - began)) s"

@@ -18,7 +18,9 @@ export RDMAEMU_DIR=${RDMAEMU_DIR:-$TEST_DIR/state}
 
 # A factor for time limits and counts: sanitizer builds are slower, and tests/san.sh sets it.
 SLOW=${TEST_SLOW:-1}
-LIMIT=$((180 * SLOW))
+# A factor for time limits alone: how slow the machine is, which tests/run measures.
+PATIENCE=${PATIENCE:-1}
+LIMIT=$((180 * SLOW * PATIENCE))
 FAILED=0
 
 ok() {
@@ -129,7 +131,7 @@ free_port() {
 wait_listen() {
 	local hex i
 	hex=$(printf '%04X' "$1")
-	for ((i = 0; i < 1000 * SLOW; i++)); do
+	for ((i = 0; i < 1000 * SLOW * PATIENCE; i++)); do
 		if grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6; then
 			return 0
 		fi
@@ -141,7 +143,7 @@ wait_listen() {
 
 # wait_for SECONDS COMMAND... - wait until COMMAND succeeds, up to four times as long: the machine may be busy
 wait_for() {
-	local i n=$(($1 * 50 * 4 * SLOW))
+	local i n=$(($1 * 50 * 4 * SLOW * PATIENCE))
 	shift
 	for ((i = 0; i < n; i++)); do
 		"$@" >/dev/null 2>&1 && return 0

@@ -31,7 +31,7 @@ from fault_rules import MTU, PAUSE, REFUSED, Load, Rules  # noqa: E402
 RDMAEMU = os.environ["RDMAEMU"]
 T = os.environ["T"]
 DIR = os.environ["TEST_DIR"]
-SLOW = float(os.environ.get("SLOW", "1"))
+SLOW = float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
 LIMIT = 300 * SLOW
 PATIENCE = 0.5 * SLOW  # after which the clock is moved on for a program that is stopped
 NOTICES = 8192  # that the journal has room for

@@ -25,7 +25,7 @@ TOP = os.environ["TOP"]
 RDMAEMU = os.environ["RDMAEMU"]
 T = os.environ["T"]
 DIR = os.environ["TEST_DIR"]
-SLOW = float(os.environ.get("SLOW", "1"))
+SLOW = float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
 PATIENCE = 200 * SLOW
 failed = 0
 

@@ -8,7 +8,7 @@
 . "$TOP/tests/lib/rsockets.sh"
 need rstream riostream
 
-LIMIT=$((800 * SLOW))
+LIMIT=$((800 * SLOW * PATIENCE))
 
 for program in rstream riostream; do
 	stream_check 8 $program

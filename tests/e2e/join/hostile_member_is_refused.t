@@ -7,7 +7,7 @@
 . "$TOP/tests/lib/join.sh"
 need python3 ibv_rc_pingpong
 
-LIMIT=$((100 * SLOW))
+LIMIT=$((100 * SLOW * PATIENCE))
 trap 'on_a fabric stop >/dev/null 2>&1; on_b fabric stop >/dev/null 2>&1' EXIT
 port=$(free_port)
 echo secret >"$TEST_DIR/token"

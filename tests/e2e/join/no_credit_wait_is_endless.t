@@ -7,7 +7,7 @@
 . "$TOP/tests/lib/join.sh"
 need python3 ibv_rc_pingpong
 
-LIMIT=$((200 * SLOW))
+LIMIT=$((200 * SLOW * PATIENCE))
 trap 'on_a fabric stop >/dev/null 2>&1' EXIT
 port=$(free_port)
 echo secret >"$TEST_DIR/token"

@@ -187,7 +187,7 @@ raw_pair() {
 # raw_results SIZE ITERS PROGRAM ARGS... - both sides saw that many packets. A side that was slow to post
 # receives has lost some, and waits for them indefinitely: one of TRIES attempts has to succeed.
 raw_results() {
-	local size=$1 iters=$2 LIMIT=$((${SECONDS_EACH:-40} * SLOW)) side i status
+	local size=$1 iters=$2 LIMIT=$((${SECONDS_EACH:-40} * SLOW * PATIENCE)) side i status
 	shift 2
 	for ((i = 1; i <= ${TRIES:-3}; i++)); do
 		status=0

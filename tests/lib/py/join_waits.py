@@ -24,7 +24,7 @@ from join_peer import (ACK, ASK, BEGIN, BURST, CREDIT, DEV, NODE, PING, READY, W
 SIZE = 2 * WINDOW
 GID = bytes(10) + b"\xff\xff" + bytes([10, 99, 7, 7])
 QPN, PSN = 0x12, 0x100
-SLOW = float(os.environ.get("SLOW", "1"))
+SLOW = float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
 IDENT = 4711
 rng = random.Random(1)
 port, token, what = int(sys.argv[1]), open(sys.argv[2], "rb").read().rstrip(), sys.argv[3]

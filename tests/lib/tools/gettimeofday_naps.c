@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A preloaded gettimeofday(2) for perftest. perftest calibrates its clock before each size of messages: for 0.2 s it
- * calls gettimeofday() in a loop, on both sides, and so takes the CPU from all other tests that run at the time. This
- * one sleeps in that loop; the time that it returns is the true one.
+ * A preloaded gettimeofday(2) for perftest. perftest calibrates its clock before each size of
+ * messages: for 0.2 s it calls gettimeofday() in a loop, on both sides, and so takes the CPU from
+ * all other tests that run at the time. This one sleeps in that loop; the time that it returns is
+ * the true one.
  *
- * perftest notes the start of an interval in one variable and polls for its end with another, and between the former
- * and the loop nothing may take time. So a call naps only when it follows at once upon a call for the same variable.
+ * perftest notes the start of an interval in one variable and polls for its end with another, and
+ * between the former and the loop nothing may take time. So a call sleeps only when it follows at
+ * once upon a call for the same variable.
  */
 #include <dlfcn.h>
 #include <stddef.h>

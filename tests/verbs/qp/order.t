@@ -4,7 +4,7 @@
 # settings: one nodes fabrics
 # A reader that sees the last byte of a message sees all of it, on every memory path.
 . "$(dirname "$0")/../../lib/lib.sh"
-LIMIT=$((600 * SLOW))
+LIMIT=$((600 * SLOW * PATIENCE))
 count=${ORDER_COUNT:-$(by_setting 1000000 5000)}
 in_one app app_qp_order local $((2 * count / SLOW))
 app app_qp_order remote $((count / SLOW))
