@@ -412,6 +412,15 @@ static void text_why(struct text *t, const struct hca *hca, const struct journal
 		text_cause(t, hca, j->cause, j->info, &j->key, rule);
 }
 
+/* A flood of entries that are alike. */
+static void text_more(struct text *t, const struct journal_entry *j, u64 epoch)
+{
+	if (!j->more)
+		return;
+	text_printf(t, "; %u more like this until ", j->more);
+	text_time(t, j->until, epoch);
+}
+
 void journal_why_text(const struct hca *hca, const struct journal_entry *j, u64 epoch,
 		      const char *rule, char *buf, size_t size)
 {
@@ -419,6 +428,7 @@ void journal_why_text(const struct hca *hca, const struct journal_entry *j, u64 
 
 	*buf = '\0';
 	text_why(&t, hca, j, epoch, rule);
+	text_more(&t, j, epoch);
 }
 
 /* --- all --- */
@@ -459,8 +469,5 @@ void journal_entry_text(const struct hca *hca, const struct journal_entry *j, u6
 		text_printf(&t, ":");
 	text_printf(&t, " %s: ", journal_status_name(j));
 	text_why(&t, hca, j, epoch, rule);
-	if (j->more) {
-		text_printf(&t, "; %u more like this until ", j->more);
-		text_time(&t, j->until, epoch);
-	}
+	text_more(&t, j, epoch);
 }

@@ -378,6 +378,7 @@ static void test_flood(void)
 {
 	struct burst burst = { .op = BOP_SEND, .npkts = 1, .dst_type = QPT_UD, .dst_qpn = 0x123 };
 	const struct journal_entry *j;
+	char why[256];
 	u64 before;
 
 	up(NULL);
@@ -392,6 +393,8 @@ static void test_flood(void)
 	CU_ASSERT_TRUE(j->more == 1133 && j->until == m->clock && j->psn == 7);
 	CU_ASSERT_TRUE(
 		text_has(j, NULL, "dropped: no receive is posted; 1133 more like this until"));
+	journal_why_text(m->hca, j, 0, NULL, why, sizeof(why));
+	CU_ASSERT_TRUE(strstr(why, "no receive is posted; 1133 more like this until") == why);
 	/* Another one in between is written, and the flood is counted on. */
 	journal_drop(&m->fabric, &burst, CAUSE_NO_PORT, 0);
 	journal_drop(&m->fabric, &burst, CAUSE_NO_RECEIVE, 0);
