@@ -151,6 +151,12 @@ test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
 	@BUILD=$(BUILD) MAKE='$(MAKE)' tests/build.sh all tests
 	@BUILD=$(BUILD) SETTING='$(SETTING)' tests/run $(TESTS)
 
+.PHONY: test-apps
+test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as docs/guide/applications.md shows
+	@$(if $(NO_DEPS),:,tests/deps.sh apps)
+	@$(MAKE) --no-print-directory all $(T)/supervise
+	@BUILD=$(BUILD) tests/run e2e/apps
+
 N ?= 10000
 .PHONY: torture
 torture: all tests ## N= random kills of clients (10000), then of joined fabrics; TORTURE_SECONDS=

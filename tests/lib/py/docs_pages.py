@@ -15,6 +15,8 @@ Comments on the line before a block say otherwise; a manual page's begin with .\
     <!-- output differs: REASON -->       the lines between the commands are not compared
     <!-- given: PATH[ PATH...] -->        files that the reader has, in the directory where the block runs
     <!-- file: NAME -->                   the block is a file that later blocks of the page have
+    <!-- needs: NAME... -->               runs where these programs (or, with a slash, files) are installed, and must
+                                          send packets through the device
 
 Other lines are output: the block must print them, whatever their numbers are. An output line that ends with "..." is
 the beginning of one; lines that begin with two blanks more than the first continue a wrapped line.
@@ -23,13 +25,14 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 
 COLUMNS = 120
 README_LINES, README_WORDS = 150, 900
-COMMENT = re.compile(r'(?:<!--|\.\\") (not run|fails|output differs|given|file): (.*?)(?: -->|$)')
+COMMENT = re.compile(r'(?:<!--|\.\\") (not run|fails|output differs|given|file|needs): (.*?)(?: -->|$)')
 BACKGROUND = re.compile(r'&(?: sleep \d+)?\s*(?:#.*)?$')
 LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
 MANUAL = re.compile(r'\b(rdmaemu(?:-[a-z]+)?)\(([1-8])\)')
@@ -182,11 +185,16 @@ class Block:
 
     def faults(self):
         for mark, reason in self.marks.items():
-            if len(reason) < 8 and mark not in ('given', 'file'):
+            if len(reason) < 8 and mark not in ('given', 'file', 'needs'):
                 yield f'{self.page}:{self.number}: "{mark}" needs a reason'
         for command in self.commands if 'not run' not in self.marks else []:
             if BACKGROUND.search(command) and not re.search('& sleep', command):
                 yield f'{self.page}:{self.number}: {command}: expected "& sleep 1", or the next command is too early'
+
+    def absent(self):
+        """What it needs and this machine lacks."""
+        return [name for name in self.marks.get('needs', '').split()
+                if not (os.path.exists(name) if '/' in name else shutil.which(name))]
 
     def failing(self):
         return [int(n) for n in self.marks.get('fails', '').partition(':')[0].split(',') if n.strip()]
@@ -278,6 +286,7 @@ def run_block(block, top, work, files):
         except subprocess.TimeoutExpired:
             status = None
         settle(shell.pid)
+        sent = packets_sent(env['RDMAEMU_DIR'])
         stop_fabrics(env['RDMAEMU_DIR'])
     with open(os.path.join(place, 'output'), errors='replace') as f:
         printed = f.read()
@@ -288,6 +297,8 @@ def run_block(block, top, work, files):
         faults = [f'status {status}']
     elif block.missing(printed):
         faults = [f'not printed: {line}' for line in block.missing(printed)]
+    elif 'needs' in block.marks and not sent:
+        faults = ['no packet passed the device']
     return faults + (printed.split('\n')[-40:] if faults else [])
 
 
@@ -325,9 +336,27 @@ def settle(sid):
             pass
 
 
+def fabrics(state):
+    """The names of the fabrics that run there."""
+    return [os.path.basename(sock)[:-len('.sock')] for sock in glob.glob(os.path.join(state, '*.sock'))]
+
+
+def packets_sent(state):
+    """How many packets all ports of all fabrics have sent."""
+    total = 0
+    for name in fabrics(state):
+        out = subprocess.run(['rdmaemu', 'status', '--json', '--dir', state, '--fabric', name], timeout=60,
+                             capture_output=True, text=True)
+        try:
+            devices = json.loads(out.stdout).get('devices', [])
+        except ValueError:
+            continue
+        total += sum(port['counters'].get('xmit_packets', 0) for device in devices for port in device['ports'])
+    return total
+
+
 def stop_fabrics(state):
-    for sock in glob.glob(os.path.join(state, '*.sock')):
-        name = os.path.basename(sock)[:-len('.sock')]
+    for name in fabrics(state):
         subprocess.run(['rdmaemu', 'fabric', 'stop', '--dir', state, '--fabric', name], timeout=60,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -384,11 +413,13 @@ def main():
         for page in args[2:]:
             files = {}
             for block in blocks(top, page):
+                title = f'{page}:{block.number}: {(block.commands or [""])[0]}'
                 if 'file' in block.marks:
                     files[block.marks['file']] = block
+                elif block.absent():
+                    print(f'ok {title} # SKIP not installed: {" ".join(block.absent())}')
                 elif 'not run' not in block.marks:
-                    faults = list(block.faults()) or run_block(block, top, args[1], files)
-                    report(f'{page}:{block.number}: {block.commands[0]}', faults)
+                    report(title, list(block.faults()) or run_block(block, top, args[1], files))
     sys.exit(failed != 0)
 
 
