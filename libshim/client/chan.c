@@ -346,9 +346,9 @@ void shim_chan_forked(void)
 {
 	u32 i;
 
-	pthread_mutex_init(&alloc_lock, NULL);
+	alloc_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	for (i = 0; i < n_opened; i++) {
-		pthread_mutex_init(&chans[i].lock, NULL);
+		chans[i].lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 		if (chans[i].fd >= 0)
 			sys_close(chans[i].fd);
 		chans[i].fd = -1;

@@ -42,7 +42,7 @@ static void mapping_make_private(void *map, u64 size)
 
 void shim_client_forked(void)
 {
-	client_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_unlock(&client_lock);
 	if (!shim.live)
 		return;
 	shim.live = false;

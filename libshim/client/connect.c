@@ -18,6 +18,7 @@
 #include "libshim/client/host.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/seg_heap.h"
+#include "libshim/client/valgrind.h"
 #include "libshim/client/watch.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/syscall.h"
@@ -132,6 +133,7 @@ static int client_join(const char *path)
 		shim_connect_explain(path, -1, ret);
 		return ret;
 	}
+	shim_valgrind_start();
 	ret = shim_seg_heap_init();
 	if (!ret) {
 		n = client_send_hello(&m, fds);

@@ -17,6 +17,7 @@
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"
+#include "libshim/client/valgrind.h"
 #include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
@@ -174,9 +175,16 @@ static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid };
 static int shim_host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 			  u64 soff, u64 len, u64 key)
 {
+	int ret;
+
 	(void)ctx;
 	(void)key;
-	return vm_copy(&vm, dst, doff, src, soff, len);
+	if (likely(!shim_on_valgrind))
+		return vm_copy(&vm, dst, doff, src, soff, len);
+	shim_valgrind_acquire();
+	ret = vm_copy(&vm, dst, doff, src, soff, len);
+	shim_valgrind_release();
+	return ret;
 }
 
 static int shim_host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,

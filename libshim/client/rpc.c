@@ -7,6 +7,7 @@
  * themselves (select(2), tables indexed by descriptor, "the next one will be 3").
  */
 #include "libshim/client/rpc.h"
+#include "libshim/client/valgrind.h"
 
 #include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
@@ -34,7 +35,7 @@ void shim_rpc_unlock(void)
 
 void shim_rpc_forked(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_unlock(&lock);
 	shim_rpc_close();
 }
 
@@ -75,6 +76,7 @@ void *shim_map_shared(int fd, u64 size)
 	}
 	/* A core dump would read, and so fill, every page of it. */
 	madvise(map, size, MADV_DONTDUMP);
+	shim_valgrind_exclude(map, size);
 	return map;
 }
 

@@ -60,7 +60,7 @@ void shim_seg_heap_unlock(void)
 
 void shim_seg_heap_forked(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	pthread_mutex_unlock(&lock);
 }
 
 static u32 block_size_class(u64 size)

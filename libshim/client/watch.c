@@ -14,6 +14,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
 #include "libshim/client/helper.h"
+#include "libshim/client/valgrind.h"
 #include "libshim/interpose/syscall.h"
 
 #include <limits.h>
@@ -98,6 +99,7 @@ static void *watcher_main(void *arg)
 
 	fds[1].fd = (int)(intptr_t)arg;
 	fds[1].events = POLLIN;
+	shim_valgrind_keep_thread();
 	for (;;) {
 		if (sys_ppoll(fds, 2) < 0)
 			continue;
@@ -156,6 +158,6 @@ int shim_watch_start(void)
 
 void shim_watch_forked(void)
 {
-	pthread_mutex_init(&start_lock, NULL);
+	start_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	running = false;
 }

@@ -20,7 +20,7 @@ static struct ucma_dev devs[PROTO_MAX_DEVS];
 static void ucma_forked(void)
 {
 	/* Only the forking thread exists in the child, and it does not hold the lock. */
-	pthread_mutex_init(&devs_lock, NULL);
+	devs_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	memset(devs, 0, sizeof(devs));
 	ucma_forget_all();
 }

@@ -24,7 +24,7 @@ static u32 n_devices;
 void shim_devices_forget(void)
 {
 	/* Only the forking thread exists in the child, and it does not hold the lock. */
-	pthread_mutex_init(&devices_lock, NULL);
+	devices_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	memset(devices, 0, sizeof(devices));
 	n_devices = 0;
 }

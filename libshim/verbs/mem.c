@@ -36,7 +36,7 @@ void shim_mr_shadow_forget(void)
 {
 	u32 i;
 
-	pthread_mutex_init(&shadow_lock, NULL);
+	shadow_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	for (i = 0; i < N_CHUNKS; i++) {
 		free(chunks[i]);
 		chunks[i] = NULL;
@@ -85,10 +85,12 @@ int shim_mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
 	chunk = chunks[index >> CHUNK_BITS];
 	if (!chunk) {
 		chunk = calloc(CHUNK, sizeof(*chunk));
-		if (chunk)
+		if (chunk) {
+			shim_valgrind_exclude(chunk, CHUNK * sizeof(*chunk));
 			store_release(&chunks[index >> CHUNK_BITS], chunk);
-		else
+		} else {
 			ret = -ENOMEM;
+		}
 	}
 	if (chunk)
 		shadow_write(&chunk[index & (CHUNK - 1)], &v);

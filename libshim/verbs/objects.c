@@ -26,10 +26,12 @@ int shim_objs_init(void)
 	if (!objs) {
 		p = mmap(NULL, sizeof(*objs), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (p != MAP_FAILED)
+		if (p != MAP_FAILED) {
+			shim_valgrind_exclude(p, sizeof(*objs));
 			objs = p;
-		else
+		} else {
 			ret = -ENOMEM;
+		}
 	}
 	pthread_mutex_unlock(&objs_lock);
 	return ret;
@@ -43,6 +45,7 @@ void *shim_obj_alloc(size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
+	shim_valgrind_exclude(p, size);
 	return memset(p, 0, size);
 }
 

@@ -33,6 +33,7 @@
 
 #include "emulator/hca.h"
 #include "emulator/verbs/cmd.h"
+#include "libshim/client/valgrind.h"
 
 /* verbs.h defines these names as macros; the shim defines the functions of these names. */
 #undef ibv_reg_mr
@@ -75,10 +76,14 @@ static inline void shim_lock(struct shim_lock *l)
 				sched_yield();
 		}
 	}
+	if (unlikely(shim_on_valgrind))
+		shim_valgrind_acquire();
 }
 
 static inline void shim_unlock(struct shim_lock *l)
 {
+	if (unlikely(shim_on_valgrind))
+		shim_valgrind_release();
 	store_release(&l->held, 0);
 }
 
