@@ -208,7 +208,8 @@ is "all files follow the umask" "$(stat -c %a "$TEST_DIR"/mode_* | sort | uniq -
 fresh
 printf '# comment\ndrop opcode=SEND_ONLY every=5\n' >"$TEST_DIR/lossy.scn"
 start "$CAP"
-RUN_FLAGS="--scenario $TEST_DIR/lossy.scn" check "traffic with a scenario" pair_run ibv_rc_pingpong -n 20 -s 1024
+limit "$RDMAEMU" fault add --scenario "$TEST_DIR/lossy.scn"
+check "traffic with a scenario" pair_run ibv_rc_pingpong -n 20 -s 1024
 limit "$RDMAEMU" fault list --json >"$TEST_DIR/rules.json"
 stop >/dev/null
 hits=$(json "d['faults'][0]['hits']" <"$TEST_DIR/rules.json")
