@@ -4,6 +4,7 @@
  */
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/memory.h"
 
 /* Find the range that an entry names, with the errors of the man page. Return: 0 or errno value. */
@@ -30,8 +31,10 @@ static int advise_find_range(const struct ibv_pd *pd, const struct ibv_sge *sg, 
 	return 0;
 }
 
-int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
-		   struct ibv_sge *sg, uint32_t n)
+ERRNO_VERB(shim_advise_mr,
+	   (struct ibv_pd * pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+	    struct ibv_sge *sg, uint32_t n),
+	   (pd, advice, flags, sg, n))
 {
 	bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 	void *addr;

@@ -10,6 +10,7 @@
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 
@@ -40,7 +41,7 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 }
 
 /** ibv_destroy_ah() - ibv_create_ah(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_destroy_ah(struct ibv_ah *ibah)
+ERRNO_EXPORT(ibv_destroy_ah, (struct ibv_ah * ibah), (ibah))
 {
 	struct shim_ah *ah = (struct shim_ah *)ibah;
 	struct shim_context *ctx =
@@ -167,7 +168,8 @@ static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32
 }
 
 /** ibv_attach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+ERRNO_EXPORT(ibv_attach_mcast, (struct ibv_qp * qp, const union ibv_gid *gid, uint16_t lid),
+	     (qp, gid, lid))
 {
 	if (call_fails(CALL_ibv_attach_mcast))
 		return errno;
@@ -175,7 +177,8 @@ SHIM_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, ui
 }
 
 /** ibv_detach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+ERRNO_EXPORT(ibv_detach_mcast, (struct ibv_qp * qp, const union ibv_gid *gid, uint16_t lid),
+	     (qp, gid, lid))
 {
 	if (call_fails(CALL_ibv_detach_mcast))
 		return errno;

@@ -14,6 +14,7 @@
 #include "libshim/verbs/async_event.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
@@ -171,7 +172,7 @@ static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, 
 }
 
 /** ibv_resize_cq() - ibv_resize_cq(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
+ERRNO_EXPORT(ibv_resize_cq, (struct ibv_cq * ibcq, int cqe), (ibcq, cqe))
 {
 	struct shim_cq *cq = cq_of(ibcq);
 	struct shim_context *ctx = cq ? shim_context_of(ibcq->context) : NULL;
@@ -215,7 +216,7 @@ static void cq_end_events(struct shim_context *ctx, struct shim_cq *cq)
 }
 
 /** ibv_destroy_cq() - ibv_destroy_cq(3). Waits for ACKs. Return: 0 or errno value (EBUSY: QPs). */
-SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
+ERRNO_EXPORT(ibv_destroy_cq, (struct ibv_cq * ibcq), (ibcq))
 {
 	struct shim_cq *cq = cq_of(ibcq);
 	struct shim_context *ctx = cq ? shim_context_of(ibcq->context) : NULL;
@@ -247,7 +248,7 @@ SHIM_EXPORT int ibv_destroy_cq(struct ibv_cq *ibcq)
 }
 
 /** shim_modify_cq() - ibv_modify_cq(3). Return: 0 or errno value (EINVAL: beyond cq_mod_caps). */
-int shim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+ERRNO_VERB(shim_modify_cq, (struct ibv_cq * ibcq, struct ibv_modify_cq_attr *attr), (ibcq, attr))
 {
 	struct shim_cq *cq = cq_of(ibcq);
 	struct shim_context *ctx = cq ? shim_context_of(ibcq->context) : NULL;

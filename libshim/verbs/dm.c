@@ -16,6 +16,7 @@
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
 
@@ -196,7 +197,7 @@ static void dm_drop(struct shim_dm *dm, bool wipe)
 }
 
 /** shim_free_dm() - ibv_free_dm(3). Return: 0 or errno value; EBUSY while regions are on it. */
-int shim_free_dm(struct ibv_dm *ibdm)
+ERRNO_VERB(shim_free_dm, (struct ibv_dm * ibdm), (ibdm))
 {
 	struct shim_dm *dm = dm_of(ibdm);
 	struct shim_context *ctx = dm ? shim_context_of(ibdm->context) : NULL;

@@ -15,6 +15,7 @@
 
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 
 #include <stdlib.h>
@@ -82,7 +83,7 @@ struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr 
 }
 
 /** shim_dealloc_td() - ibv_dealloc_td(3). Return: 0 or errno value (EBUSY: a parent domain's). */
-int shim_dealloc_td(struct ibv_td *ibtd)
+ERRNO_VERB(shim_dealloc_td, (struct ibv_td * ibtd), (ibtd))
 {
 	struct shim_td *td = td_of(ibtd);
 	struct shim_context *ctx = td ? shim_context_of(ibtd->context) : NULL;

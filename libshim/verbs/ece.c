@@ -8,6 +8,7 @@
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/qp.h"
 
 /* The ECE verbs set errno as well, as in libibverbs. */
@@ -18,7 +19,7 @@ static int fail_errno(int err)
 }
 
 /** ibv_query_ece() - ibv_query_ece(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+ERRNO_EXPORT(ibv_query_ece, (struct ibv_qp * qp, struct ibv_ece *ece), (qp, ece))
 {
 	struct shim_context *ctx = shim_qp_context(qp);
 
@@ -37,7 +38,7 @@ SHIM_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
  * Return: 0 or errno value (EINVAL: another vendor's options; EOPNOTSUPP, as in libibverbs: no
  * vendor).
  */
-SHIM_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+ERRNO_EXPORT(ibv_set_ece, (struct ibv_qp * qp, struct ibv_ece *ece), (qp, ece))
 {
 	struct shim_context *ctx = shim_qp_context(qp);
 
@@ -71,7 +72,8 @@ SHIM_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode
  * shim_modify_qp_rate_limit() - ibv_modify_qp_rate_limit(3). typical_pkt_sz is a hint to hardware.
  * Return: 0, EOPNOTSUPP: packet_pacing_caps are 0; EINVAL: as mlx5 and the kernel have it.
  */
-int shim_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+ERRNO_VERB(shim_modify_qp_rate_limit, (struct ibv_qp * qp, struct ibv_qp_rate_limit_attr *attr),
+	   (qp, attr))
 {
 	struct shim_context *ctx = shim_qp_context(qp);
 	struct hca_cmd cmd = { .op = CMD_MODIFY_QP };

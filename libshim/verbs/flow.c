@@ -12,6 +12,7 @@
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 
@@ -298,7 +299,7 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 }
 
 /** shim_destroy_flow() - ibv_create_flow(3). Return: 0 or errno value. */
-int shim_destroy_flow(struct ibv_flow *flow)
+ERRNO_VERB(shim_destroy_flow, (struct ibv_flow * flow), (flow))
 {
 	struct shim_flow *f = (struct shim_flow *)flow;
 	struct shim_context *ctx =

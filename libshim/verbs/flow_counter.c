@@ -9,6 +9,7 @@
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/flow.h"
 #include "libshim/verbs/objects.h"
 
@@ -48,7 +49,7 @@ struct ibv_counters *shim_create_counters(struct ibv_context *ibctx,
 }
 
 /** shim_destroy_counters() - Return: 0 or errno value; EBUSY while a flow counts. */
-int shim_destroy_counters(struct ibv_counters *counters)
+ERRNO_VERB(shim_destroy_counters, (struct ibv_counters * counters), (counters))
 {
 	struct shim_ctr *c = shim_counters_of(counters);
 	struct shim_context *ctx = c ? shim_context_of(counters->context) : NULL;
@@ -61,8 +62,10 @@ int shim_destroy_counters(struct ibv_counters *counters)
 }
 
 /** shim_attach_counters_point_flow() - Return: 0 or errno value; ENOTSUP for a flow that exists. */
-int shim_attach_counters_point_flow(struct ibv_counters *counters,
-				    struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
+ERRNO_VERB(shim_attach_counters_point_flow,
+	   (struct ibv_counters * counters, struct ibv_counter_attach_attr *attr,
+	    struct ibv_flow *flow),
+	   (counters, attr, flow))
 {
 	struct shim_ctr *c = shim_counters_of(counters);
 	struct shim_context *ctx = c ? shim_context_of(counters->context) : NULL;
@@ -81,7 +84,9 @@ int shim_attach_counters_point_flow(struct ibv_counters *counters,
 }
 
 /** shim_read_counters() - Return: 0 or errno value; EINVAL while no flow counts. */
-int shim_read_counters(struct ibv_counters *counters, uint64_t *values, uint32_t n, uint32_t flags)
+ERRNO_VERB(shim_read_counters,
+	   (struct ibv_counters * counters, uint64_t *values, uint32_t n, uint32_t flags),
+	   (counters, values, n, flags))
 {
 	struct shim_ctr *c = shim_counters_of(counters);
 	struct shim_context *ctx = c ? shim_context_of(counters->context) : NULL;

@@ -12,6 +12,7 @@
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
 
@@ -283,7 +284,7 @@ void shim_mr_unimport(struct shim_mr *mr)
 }
 
 /** ibv_dereg_mr() - ibv_dereg_mr(3). When it returns, no process accesses the memory any more. */
-SHIM_EXPORT int ibv_dereg_mr(struct ibv_mr *ibmr)
+ERRNO_EXPORT(ibv_dereg_mr, (struct ibv_mr * ibmr), (ibmr))
 {
 	struct shim_mr *mr = (struct shim_mr *)ibmr;
 	struct shim_context *ctx =

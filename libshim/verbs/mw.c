@@ -11,6 +11,7 @@
 #include "libshim/client/write_batch.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
@@ -54,7 +55,7 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 }
 
 /** shim_dealloc_mw() - ibv_alloc_mw(3). Bound ones are unbound. Return: 0 or errno value. */
-int shim_dealloc_mw(struct ibv_mw *ibmw)
+ERRNO_VERB(shim_dealloc_mw, (struct ibv_mw * ibmw), (ibmw))
 {
 	struct shim_mw *mw = shim_mw_of(ibmw);
 	struct shim_context *ctx = mw ? shim_context_of(ibmw->context) : NULL;
@@ -74,7 +75,8 @@ int shim_dealloc_mw(struct ibv_mw *ibmw)
 }
 
 /** shim_bind_mw() - ibv_bind_mw(3), of type 1. Return: 0 or errno value. */
-int shim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+ERRNO_VERB(shim_bind_mw, (struct ibv_qp * ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind),
+	   (ibqp, mw, bind))
 {
 	struct shim_qp *qp = to_qp(ibqp);
 	struct sq_wqe *w;

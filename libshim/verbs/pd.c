@@ -7,6 +7,7 @@
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 
 /** ibv_alloc_pd() - ibv_alloc_pd(3). Return: PD, or NULL with errno. */
@@ -32,7 +33,7 @@ SHIM_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *ibctx)
 }
 
 /** ibv_dealloc_pd() - ibv_dealloc_pd(3). Return: 0 or errno value; EBUSY while it is used. */
-SHIM_EXPORT int ibv_dealloc_pd(struct ibv_pd *ibpd)
+ERRNO_EXPORT(ibv_dealloc_pd, (struct ibv_pd * ibpd), (ibpd))
 {
 	struct shim_pd *pd = (struct shim_pd *)ibpd;
 	struct shim_context *ctx;

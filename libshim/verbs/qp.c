@@ -22,6 +22,7 @@
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queue.h"
 #include "libshim/verbs/srq.h"
@@ -378,7 +379,7 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
  * ibv_destroy_qp() - ibv_destroy_qp(3). Drops unpolled completions, and waits until events of the
  * QP have been acknowledged. Return: 0 or errno value.
  */
-SHIM_EXPORT int ibv_destroy_qp(struct ibv_qp *ibqp)
+ERRNO_EXPORT(ibv_destroy_qp, (struct ibv_qp * ibqp), (ibqp))
 {
 	struct shim_qp *qp = to_qp(ibqp);
 	struct shim_context *ctx =

@@ -11,6 +11,7 @@
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 #include "libshim/verbs/queue.h"
@@ -126,7 +127,8 @@ static void qp_reset_queues(struct shim_qp *qp)
 }
 
 /** ibv_modify_qp() - ibv_modify_qp(3). Return: 0, or errno value and nothing was modified. */
-SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+ERRNO_EXPORT(ibv_modify_qp, (struct ibv_qp * ibqp, struct ibv_qp_attr *attr, int attr_mask),
+	     (ibqp, attr, attr_mask))
 {
 	struct shim_context *ctx = shim_qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);
@@ -153,8 +155,10 @@ SHIM_EXPORT int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int
 }
 
 /** ibv_query_qp() - ibv_query_qp(3). All attributes are given. Return: 0 or errno value. */
-SHIM_EXPORT int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
-			     struct ibv_qp_init_attr *init_attr)
+ERRNO_EXPORT(ibv_query_qp,
+	     (struct ibv_qp * ibqp, struct ibv_qp_attr *attr, int attr_mask,
+	      struct ibv_qp_init_attr *init_attr),
+	     (ibqp, attr, attr_mask, init_attr))
 {
 	struct shim_context *ctx = shim_qp_context(ibqp);
 	struct shim_qp *qp = to_qp(ibqp);

@@ -10,6 +10,7 @@
 #include "libshim/client/host.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 
 #include <arpa/inet.h>
@@ -64,7 +65,8 @@ static void device_attr_fill(const struct shim_context *ctx, const struct hca_li
 }
 
 /** ibv_query_device() - ibv_query_device(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_query_device(struct ibv_context *ibctx, struct ibv_device_attr *attr)
+ERRNO_EXPORT(ibv_query_device, (struct ibv_context * ibctx, struct ibv_device_attr *attr),
+	     (ibctx, attr))
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
 	struct hca_dev buf;
@@ -136,8 +138,10 @@ static void device_attr_fill_offloads(const struct hca_limits *lim, struct ibv_d
 	a->cq_mod_caps.max_cq_period = LIM_CQ_PERIOD;
 }
 
-int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
-			 struct ibv_device_attr_ex *attr, size_t size)
+ERRNO_VERB(shim_query_device_ex,
+	   (struct ibv_context * ibctx, const struct ibv_query_device_ex_input *input,
+	    struct ibv_device_attr_ex *attr, size_t size),
+	   (ibctx, input, attr, size))
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_limits *lim;
@@ -163,7 +167,8 @@ int shim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_devic
 	return 0;
 }
 
-int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values)
+ERRNO_VERB(shim_query_rt_values, (struct ibv_context * ibctx, struct ibv_values_ex *values),
+	   (ibctx, values))
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
 
@@ -181,7 +186,9 @@ int shim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values
 /* Where rdma-core 64 has ibv_port_attr.active_speed_ex, a wider active_speed. */
 #define PORT_SPEED_EX_AT 52
 
-int shim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len)
+ERRNO_VERB(shim_query_port,
+	   (struct ibv_context * ibctx, uint8_t port, struct ibv_port_attr *attr, size_t len),
+	   (ibctx, port, attr, len))
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_dev *d;

@@ -22,6 +22,7 @@
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queue.h"
 
@@ -272,7 +273,8 @@ static int srq_resize(struct shim_context *ctx, struct shim_srq *srq, struct hca
 }
 
 /** ibv_modify_srq() - ibv_modify_srq(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int mask)
+ERRNO_EXPORT(ibv_modify_srq, (struct ibv_srq * ibsrq, struct ibv_srq_attr *attr, int mask),
+	     (ibsrq, attr, mask))
 {
 	struct shim_srq *srq = srq_of(ibsrq);
 	struct shim_context *ctx = srq ? shim_context_of(ibsrq->context) : NULL;
@@ -296,7 +298,7 @@ SHIM_EXPORT int ibv_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 }
 
 /** ibv_query_srq() - ibv_query_srq(3). Return: 0 or errno value. */
-SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+ERRNO_EXPORT(ibv_query_srq, (struct ibv_srq * ibsrq, struct ibv_srq_attr *attr), (ibsrq, attr))
 {
 	struct shim_srq *srq = srq_of(ibsrq);
 	struct shim_context *ctx = srq ? shim_context_of(ibsrq->context) : NULL;
@@ -320,7 +322,7 @@ SHIM_EXPORT int ibv_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 /**
  * ibv_destroy_srq() - ibv_destroy_srq(3). Waits for ACKs. Return: 0, or errno value (EBUSY: QPs).
  */
-SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
+ERRNO_EXPORT(ibv_destroy_srq, (struct ibv_srq * ibsrq), (ibsrq))
 {
 	struct shim_srq *srq = srq_of(ibsrq);
 	struct shim_context *ctx = srq ? shim_context_of(ibsrq->context) : NULL;
@@ -354,7 +356,7 @@ SHIM_EXPORT int ibv_destroy_srq(struct ibv_srq *ibsrq)
 	return 0;
 }
 
-int shim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+ERRNO_VERB(shim_get_srq_num, (struct ibv_srq * ibsrq, uint32_t *srq_num), (ibsrq, srq_num))
 {
 	struct shim_srq *srq = srq_of(ibsrq);
 

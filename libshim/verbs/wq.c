@@ -22,6 +22,7 @@
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/queue.h"
 
@@ -203,7 +204,7 @@ static void wq_ring_reset(struct shim_rwq *wq)
 }
 
 /** shim_modify_wq() - ibv_modify_wq(3). Return: 0 or errno value. */
-int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
+ERRNO_VERB(shim_modify_wq, (struct ibv_wq * ibwq, struct ibv_wq_attr *attr), (ibwq, attr))
 {
 	struct shim_rwq *wq = wq_of(ibwq);
 	struct shim_context *ctx = wq ? shim_context_of(ibwq->context) : NULL;
@@ -234,7 +235,7 @@ int shim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 }
 
 /** shim_destroy_wq() - ibv_create_wq(3). Return: 0 or errno value; EBUSY while a table has it. */
-int shim_destroy_wq(struct ibv_wq *ibwq)
+ERRNO_VERB(shim_destroy_wq, (struct ibv_wq * ibwq), (ibwq))
 {
 	struct shim_rwq *wq = wq_of(ibwq);
 	struct shim_context *ctx = wq ? shim_context_of(ibwq->context) : NULL;
@@ -314,7 +315,7 @@ struct ibv_rwq_ind_table *shim_create_rwq_ind_table(struct ibv_context *ibctx,
 }
 
 /** shim_destroy_rwq_ind_table() - the same. Return: 0 or errno value; EBUSY while a QP has it. */
-int shim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
+ERRNO_VERB(shim_destroy_rwq_ind_table, (struct ibv_rwq_ind_table * table), (table))
 {
 	struct shim_ind *t = (struct shim_ind *)table;
 	struct shim_context *ctx =

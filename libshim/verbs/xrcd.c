@@ -8,6 +8,7 @@
 #include "libshim/client/call_fault.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
+#include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 
@@ -53,7 +54,7 @@ struct ibv_xrcd *shim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_
 }
 
 /** shim_close_xrcd() - ibv_open_xrcd(3). Return: 0 or errno value; EBUSY while it is used. */
-int shim_close_xrcd(struct ibv_xrcd *ibxrcd)
+ERRNO_VERB(shim_close_xrcd, (struct ibv_xrcd * ibxrcd), (ibxrcd))
 {
 	struct shim_xrcd *xrcd = (struct shim_xrcd *)ibxrcd;
 	struct shim_context *ctx;

@@ -163,7 +163,8 @@ def definitions(text):
     names, head = set(), ''
     for line in text.split('\n'):
         if line.startswith('{'):
-            names.update(re.findall(r'\b(\w+)\(', head)[:1])
+            # ERRNO_VERB(name, ...) and ERRNO_EXPORT() define a function with a macro.
+            names.update(re.findall(r'\b(?:ERRNO_\w+\()?(\w+)[(,]', head)[:1])
             head = ''
         elif re.match(r'[a-zA-Z_]', line):
             head = line if not head or head.endswith((';', '}')) else head + ' ' + line

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 app app_device_domain
 app app_device_newer local
+app app_device_errno
 app app_device_async_event
 app app_qp_ece
 export RDMAV_FORK_SAFE=1 IBV_FORK_SAFE=1 RDMAV_HUGEPAGES_SAFE=1 RDMAV_ALLOW_DISASSOC_DESTROY=1
@@ -15,5 +16,6 @@ unset RDMAV_DRIVERS IBV_DRIVERS
 export RUN_FLAGS="--isolated --fabric isolated"
 app app_device_domain
 app app_device_newer local
+app app_device_errno
 app app_device_async_event
 done_testing
