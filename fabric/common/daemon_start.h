@@ -9,6 +9,9 @@
 /* Not for users: what `rdmaemu` is called with to be the fabric process. */
 #define DAEMON_VERB "fabric-process"
 
+/* Set for a fabric whose journal is not kept: that of `rdmaemu doctor`. */
+#define DAEMON_NO_JOURNAL_ENV "RDMAEMU_DOCTOR_PROBE"
+
 /** Descriptors that the fabric process starts with, beside 0, 1 (/dev/null) and 2 (its log). */
 enum daemon_fd {
 	DAEMON_FD_READY = 3, /* pipe to the starter: DAEMON_READY, or why not */

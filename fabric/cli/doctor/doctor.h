@@ -3,12 +3,13 @@
 #ifndef FABRIC_CLI_DOCTOR_DOCTOR_H
 #define FABRIC_CLI_DOCTOR_DOCTOR_H
 
+#include "fabric/common/daemon_start.h"
 #include "fabric/common/opts.h"
 
 #include <json-c/json.h>
 
 /** DOCTOR_PROBE_ENV - set for the process that `rdmaemu doctor` runs on a fabric of its own. */
-#define DOCTOR_PROBE_ENV "RDMAEMU_DOCTOR_PROBE"
+#define DOCTOR_PROBE_ENV DAEMON_NO_JOURNAL_ENV
 
 /** enum doctor_level - what a check has found. */
 enum doctor_level {

@@ -26,6 +26,7 @@ for check in rdmaemu machine library rdma-core nofile as memlock memfd shm names
 	grep -qE "^[a-z]+ +$check +[^ ]" out || not_ok "a line about $check" "$(cat out)"
 done
 is "its fabric is gone" "$(wait_for 10 sh -c "! ls '$RDMAEMU_DIR'/doctor-*.sock" && echo gone)" gone
+is "it keeps no journal, which would hide that of the last run" "$(ls "$RDMAEMU_DIR/journals" 2>/dev/null)" ""
 doctor "as JSON" 0 '"checks"' "$RDMAEMU" doctor --json
 is "which says so" "$(json 'd["ok"], len(d["checks"]) > 12, set(c["result"] for c in d["checks"]) <= {"ok", "note"}' <out)" \
 	"(True, True, True)"
