@@ -36,7 +36,8 @@ int shim_mw_fill_bind_any(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
 int shim_mw_fill_bind(struct sq_wqe *w, struct ibv_mw *mw, u32 rkey,
 		      const struct ibv_mw_bind_info *info)
 {
-	if (!shim_mw_of(mw) || mw->type != IBV_MW_TYPE_2 || rkey >> 8 != mw->handle)
+	if (!shim_mw_of(mw) || mw->type != IBV_MW_TYPE_2)
 		return EINVAL;
-	return shim_mw_fill_bind_any(w, mw, rkey, info);
+	/* As on mlx5 and rxe, the index is the window's, whatever the request says. */
+	return shim_mw_fill_bind_any(w, mw, mw->handle << 8 | (rkey & 0xff), info);
 }
