@@ -77,7 +77,7 @@ struct hca_client {
 	u64 pidns; /* inode of its PID namespace */
 	u64 cookie_addr; /* a word in its memory ... */
 	u64 cookie; /* ... and its content, to prove that a pid is the right one */
-	u64 seg_size;
+	u64 seg_used; /* bytes of its segment that a process needs to map; never shrinks */
 	u32 n[TAB_COUNT]; /* objects it has */
 	u32 serve_from; /* its QP slot that has the next turn; 0: any */
 	u32 pad;

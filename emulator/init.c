@@ -80,7 +80,7 @@ int hca_add_client(struct hca *hca)
 		gen = c->gen + 1 ? c->gen + 1 : 1;
 		memset(c, 0, sizeof(*c));
 		c->gen = gen;
-		c->seg_size = SEG_SIZE;
+		c->seg_used = SEG_HEAP_OFF;
 		store_release(&c->state, CLIENT_LIVE);
 		hca->n_clients++;
 		return (int)i;

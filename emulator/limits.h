@@ -14,7 +14,7 @@
 #define HCA_MAX_PORTS	2u /* of a device */
 #define HCA_GIDS	16u
 #define HCA_MAX_PD	65536u
-#define HCA_MAX_MR	(1u << 20) /* memory windows included */
+#define HCA_MAX_MR	(1u << 21) /* memory windows included */
 #define HCA_MAX_CQ	65536u
 #define HCA_MAX_QP	SEG_MAX_QPS
 #define HCA_MAX_SRQ	65536u

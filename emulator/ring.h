@@ -24,6 +24,29 @@ static inline bool seg_range_ok(u64 off, u64 size)
 	return !(off & 63) && off >= SEG_HEAP_OFF && off < SEG_SIZE && size <= SEG_SIZE - off;
 }
 
+/**
+ * seg_claim() - a client has something of @size bytes at @off: from now on every process maps that.
+ * Return: the segment in this process, or NULL: it cannot be had, or there is no such place.
+ */
+static inline struct seg_hdr *seg_claim(struct engine *e, u32 client, u64 off, u64 size)
+{
+	u64 *used = &e->hca->client[client].seg_used;
+
+	if (!seg_range_ok(off, size))
+		return NULL;
+	if (off + size > *used)
+		store_relaxed(used, off + size);
+	return e->host->seg(e->ctx, client);
+}
+
+/** seg_ring_check() - whether a client may have a ring there. Return: 0, -EINVAL or -ENOMEM. */
+static inline int seg_ring_check(struct engine *e, u32 client, u64 off, u64 size)
+{
+	if (!seg_range_ok(off, size))
+		return -EINVAL;
+	return seg_claim(e, client, off, size) ? 0 : -ENOMEM;
+}
+
 static inline struct sq_wqe *sq_slot(struct seg_hdr *seg, const struct hca_qp *qp, u32 i)
 {
 	return seg_ptr(seg, qp->sq_ring + sizeof(struct wq_ctl) +

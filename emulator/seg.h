@@ -5,7 +5,8 @@
  * Theory of operation
  * -------------------
  * Each client process owns one segment: a sparse memfd that the fabric process makes and hands to
- * it. It starts with struct seg_hdr; the rest is carved up by the client into rings. The client
+ * it. Processes map as much of it as is used (docs/design/memory.md). It starts with struct
+ * seg_hdr; the rest is carved up by the client into rings. The client
  * tells the engine where a ring lies when it creates the object (offset and depth); the engine
  * checks the range once and keeps its own copy. From then on:
  *
@@ -29,12 +30,12 @@
 #include "emulator/clock.h"
 #include "emulator/ib.h"
 
-#define SEG_MAGIC   0x47455355u /* "USEG" */
-#define SEG_VERSION 4u
-#define SEG_SIZE    (4ULL << 30) /* virtual: a sparse file, only what is touched exists */
-#define SEG_MAX_QPS 65536u /* doorbell bits, one per QP slot of the HCA */
-#define SEG_MAX_CHANS                                                                              \
-	8192u /* channels per client: async, completion, rdma_cm; 64 KiB each, sparse */
+#define SEG_MAGIC	0x47455355u /* "USEG" */
+#define SEG_VERSION	5u
+#define SEG_SIZE	(256ULL << 30) /* virtual: a sparse file, only what is touched exists */
+#define SEG_FIRST	(4ULL << 20) /* bytes that every process maps at first; see seg_map.h */
+#define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
+#define SEG_MAX_CHANS	8192u /* channels per client: async, completion, rdma_cm */
 #define SEG_CHAN_DEPTH	4096u /* events a channel holds */
 #define SEG_CMD_SLOTS	16u
 #define SEG_BOUNCE_SIZE (256u << 10) /* bounce buffer of the memory helper */
@@ -222,15 +223,18 @@ enum chan_elem {
 /**
  * struct chan_ring - one event channel. @prod by the engine, the rest by the client.
  * @fd_gen: counts the descriptors that this channel number has had: who keeps one compares it
+ * @events: offset of its SEG_CHAN_DEPTH struct chan_event; 0: none yet
  */
 struct chan_ring {
 	u32 prod;
 	u32 pad0[15];
 	u32 cons;
 	u32 fd_gen;
-	u32 pad1[14];
-	struct chan_event ev[SEG_CHAN_DEPTH];
+	u64 events;
+	u32 pad1[12];
 };
+
+#define SEG_CHAN_SIZE (SEG_CHAN_DEPTH * sizeof(struct chan_event))
 
 enum cmd_state {
 	CMD_FREE,
@@ -302,5 +306,6 @@ struct seg_hdr {
 };
 
 #define SEG_HEAP_OFF ALIGN_UP((u64)sizeof(struct seg_hdr), 4096u)
+_Static_assert(SEG_HEAP_OFF < SEG_FIRST, "the header is mapped at first");
 
 #endif

@@ -22,10 +22,20 @@ void chan_wake(struct engine *e, u32 owner, u32 chan)
 	store_release(&c->wake, 0);
 }
 
+/* Where the events of a channel lie; its client may have written anything there. */
+static struct chan_event *chan_events(struct engine *e, u32 owner, const struct chan_ring *r)
+{
+	u64 off = load_acquire(&r->events);
+	struct seg_hdr *seg = seg_claim(e, owner - 1, off, SEG_CHAN_SIZE);
+
+	return seg ? seg_ptr(seg, off) : NULL;
+}
+
 void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *ev)
 {
 	struct seg_hdr *seg = seg_of(e, owner);
 	struct hca_commit *c = &e->hca->commit;
+	struct chan_event *events;
 	struct chan_ring *r;
 	u32 prod;
 
@@ -34,11 +44,14 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	if (unlikely(e->host->late) && e->host->late(e->ctx, owner, chan, ev))
 		return;
 	r = &seg->chan[chan];
+	events = chan_events(e, owner, r);
+	if (unlikely(!events))
+		return;
 	prod = load_relaxed(&r->prod);
 	/* The ring is full: its reader will be woken thousands of times and check every CQ. */
 	if (prod - load_acquire(&r->cons) >= SEG_CHAN_DEPTH)
 		return;
-	r->ev[prod % SEG_CHAN_DEPTH] = *ev;
+	events[prod % SEG_CHAN_DEPTH] = *ev;
 	/*
 	 * One count per event: the record lets recovery repeat it if the holder dies
 	 * (engine/redo.c).

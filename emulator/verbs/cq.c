@@ -16,13 +16,11 @@ struct hca_cq *own_cq(struct hca *hca, u32 client, u32 handle)
 	return tab_owned(hca, TAB_CQ, client, handle);
 }
 
-static int cq_ring_check(const struct cmd_cq *c, u32 max_cqe)
+static int cq_ring_check(struct engine *e, u32 client, const struct cmd_cq *c, u32 max_cqe)
 {
 	if (!c->depth || (c->depth & (c->depth - 1)) || c->depth / 2 >= max_cqe)
 		return -EINVAL;
-	if (!seg_range_ok(c->ring, CQ_HDR + (u64)c->depth * sizeof(struct cqe)))
-		return -EINVAL;
-	return 0;
+	return seg_ring_check(e, client, c->ring, CQ_HDR + (u64)c->depth * sizeof(struct cqe));
 }
 
 int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -36,8 +34,9 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (c->chan > SEG_MAX_CHANS || c->async_chan >= SEG_MAX_CHANS ||
 	    !own_dev(hca, client, c->dev))
 		return -EINVAL;
-	if (cq_ring_check(c, lim_of(hca, c->dev)->max_cqe))
-		return -EINVAL;
+	i = cq_ring_check(e, client, c, lim_of(hca, c->dev)->max_cqe);
+	if (i)
+		return i;
 	i = tab_find(hca, TAB_CQ, c->dev, lim_of(hca, c->dev)->max_cq);
 	if (i < 0)
 		return i;
@@ -67,13 +66,20 @@ static u32 cq_renumber(u32 entry, u32 cons, u32 n)
 int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_cq *cq = own_cq(e->hca, client, cmd->handle);
-	struct seg_hdr *seg = e->host->seg(e->ctx, client);
 	const struct cmd_cq *c = &cmd->cq;
 	struct cqe *from, *to;
 	struct cq_ctl *ctl, *new_ctl;
+	struct seg_hdr *seg;
 	u32 cons, n, i;
+	int ret;
 
-	if (!cq || !seg || cq_ring_check(c, lim_of(e->hca, cq->dev)->max_cqe))
+	if (!cq)
+		return -EINVAL;
+	ret = cq_ring_check(e, client, c, lim_of(e->hca, cq->dev)->max_cqe);
+	if (ret)
+		return ret;
+	seg = e->host->seg(e->ctx, client); /* after the check: it may have been mapped anew */
+	if (!seg)
 		return -EINVAL;
 	ctl = seg_ptr(seg, cq->ring);
 	cons = load_acquire(&ctl->cons);

@@ -51,10 +51,12 @@ static const struct {
 	[QPT_XRC_RECV] = { true, false, false, false, false, true },
 };
 
-static int qp_create_check_rings(const struct hca_limits *lim, const struct cmd_qp *c)
+static int qp_create_check_rings(struct engine *e, u32 client, const struct cmd_qp *c)
 {
+	const struct hca_limits *lim = lim_of(e->hca, c->dev);
 	u64 sq = sizeof(struct wq_ctl) + (u64)c->sq_depth * qp_sq_stride(c);
 	u64 rq = sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge);
+	int ret = 0;
 
 	if (!is_queue_depth(c->sq_depth, lim->max_qp_wr) ||
 	    !is_queue_depth(c->rq_depth, lim->max_qp_wr) || c->max_sge > lim->max_sge ||
@@ -63,13 +65,16 @@ static int qp_create_check_rings(const struct hca_limits *lim, const struct cmd_
 		return -EINVAL;
 	if (c->type == QPT_RAW_PACKET)
 		sq += LIM_FRAME;
-	if (c->sq_depth && !seg_range_ok(c->sq_ring, sq))
-		return -EINVAL;
-	return c->rq_depth && !seg_range_ok(c->rq_ring, rq) ? -EINVAL : 0;
+	if (c->sq_depth)
+		ret = seg_ring_check(e, client, c->sq_ring, sq);
+	if (!ret && c->rq_depth)
+		ret = seg_ring_check(e, client, c->rq_ring, rq);
+	return ret;
 }
 
-static int qp_create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
+static int qp_create_check(struct engine *e, u32 client, const struct cmd_qp *c)
 {
+	struct hca *hca = e->hca;
 	bool rss = c->ind;
 
 	if (c->type >= ARRAY_SIZE(qp_has) || !qp_has[c->type].known)
@@ -101,7 +106,7 @@ static int qp_create_check(struct hca *hca, u32 client, const struct cmd_qp *c)
 		return -EINVAL;
 	if ((c->create_flags & QPC_SCATTER_FCS) && !(lim_of(hca, c->dev)->caps & CAP_SCATTER_FCS))
 		return -EOPNOTSUPP;
-	return qp_create_check_rings(lim_of(hca, c->dev), c);
+	return qp_create_check_rings(e, client, c);
 }
 
 static struct hca_qp *qp_alloc(struct hca *hca, u32 dev, int *ret)
@@ -178,7 +183,7 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca *hca = e->hca;
 	struct cmd_qp *c = &cmd->qp;
 	struct hca_qp *qp;
-	int ret = qp_create_check(hca, client, c);
+	int ret = qp_create_check(e, client, c);
 
 	if (ret)
 		return ret;

@@ -21,18 +21,19 @@ struct hca_srq *own_srq(struct hca *hca, u32 client, u32 handle)
 	return tab_owned(hca, TAB_SRQ, client, handle);
 }
 
-static int srq_check_ring(const struct cmd_srq *c, u32 max_sge)
+static int srq_check_ring(struct engine *e, u32 client, const struct cmd_srq *c, u32 max_sge)
 {
 	u64 size;
 
 	if (!c->depth || (c->depth & (c->depth - 1)) || c->depth > 2 * LIM_QP_WR)
 		return -EINVAL;
 	size = srq_slots_off(c->depth) + (u64)c->depth * rq_stride(max_sge);
-	return seg_range_ok(c->ring, size) ? 0 : -EINVAL;
+	return seg_ring_check(e, client, c->ring, size);
 }
 
-static int srq_create_check(struct hca *hca, u32 client, const struct cmd_srq *c)
+static int srq_create_check(struct engine *e, u32 client, const struct cmd_srq *c)
 {
+	struct hca *hca = e->hca;
 	const struct hca_limits *lim;
 
 	if (!own_dev(hca, client, c->dev) || c->async_chan >= SEG_MAX_CHANS || c->type > SRQ_TM)
@@ -48,7 +49,7 @@ static int srq_create_check(struct hca *hca, u32 client, const struct cmd_srq *c
 		return -EINVAL;
 	if (c->type != SRQ_BASIC && !own_cq(hca, client, c->cq - 1))
 		return -EINVAL;
-	return srq_check_ring(c, c->max_sge);
+	return srq_check_ring(e, client, c, c->max_sge);
 }
 
 int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
@@ -56,7 +57,7 @@ int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct hca *hca = e->hca;
 	struct cmd_srq *c = &cmd->srq;
 	struct hca_srq *srq;
-	int i, ret = srq_create_check(hca, client, c);
+	int i, ret = srq_create_check(e, client, c);
 	u32 gen;
 
 	if (ret)
@@ -103,13 +104,18 @@ int cmd_create_srq(struct engine *e, u32 client, struct hca_cmd *cmd)
  */
 static int srq_resize_ring(struct engine *e, struct hca_srq *srq, const struct cmd_srq *c)
 {
-	struct seg_hdr *seg = seg_of(e, srq->client);
+	struct seg_hdr *seg;
 	const u32 *from;
 	u32 *to, i, n;
+	int ret;
 
-	if (c->max_wr > lim_of(e->hca, srq->dev)->max_srq_wr || !c->max_wr)
+	if (c->max_wr > lim_of(e->hca, srq->dev)->max_srq_wr || !c->max_wr || c->depth < srq->depth)
 		return -EINVAL;
-	if (!seg || srq_check_ring(c, srq->max_sge) || c->depth < srq->depth)
+	ret = srq_check_ring(e, srq->client - 1, c, srq->max_sge);
+	if (ret)
+		return ret;
+	seg = seg_of(e, srq->client); /* after the check: it may have been mapped anew */
+	if (!seg)
 		return -EINVAL;
 	from = seg_ptr(seg, srq->ring + sizeof(struct wq_ctl));
 	to = seg_ptr(seg, c->ring + sizeof(struct wq_ctl));

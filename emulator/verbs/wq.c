@@ -24,8 +24,9 @@ static struct hca_wq *own_wq(struct hca *hca, u32 client, u32 handle)
 	return tab_owned(hca, TAB_WQ, client, handle);
 }
 
-static int wq_create_check(struct hca *hca, u32 client, const struct cmd_wq *c)
+static int wq_create_check(struct engine *e, u32 client, const struct cmd_wq *c)
 {
+	struct hca *hca = e->hca;
 	u32 flags = WQF_CVLAN_STRIPPING | WQF_SCATTER_FCS | WQF_PCI_WRITE_END_PADDING;
 	const struct hca_limits *lim;
 	u64 size;
@@ -40,14 +41,14 @@ static int wq_create_check(struct hca *hca, u32 client, const struct cmd_wq *c)
 	    c->max_sge > lim->max_sge)
 		return -EINVAL;
 	size = sizeof(struct wq_ctl) + (u64)c->depth * rq_stride(c->max_sge);
-	return seg_range_ok(c->ring, size) ? 0 : -EINVAL;
+	return seg_ring_check(e, client, c->ring, size);
 }
 
 int cmd_create_wq(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
 	struct cmd_wq *c = &cmd->wq;
-	int i, ret = wq_create_check(hca, client, c);
+	int i, ret = wq_create_check(e, client, c);
 	struct hca_wq *wq;
 	u32 gen;
 

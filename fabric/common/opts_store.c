@@ -177,7 +177,7 @@ static const struct opt_value {
 	[OPT_ISOLATED] = BY(opt_set_isolated, "yes or no"),
 	[OPT_LINGER] = A_NUMBER(32, linger_ms, 0, LINGER_MS_MAX, "milliseconds, 0 to 86400000"),
 	[OPT_SEED] = A_NUMBER(64, seed, 0, ~0ULL, "a number of at most 64 bits"),
-	[OPT_FIRST_MR] = A_NUMBER(32, first_mr, 1, HCA_MAX_MR - 1, "an index, 1 to 1048575"),
+	[OPT_FIRST_MR] = A_NUMBER(32, first_mr, 1, HCA_MAX_MR - 1, "an index, 1 to 2097151"),
 	[OPT_PROFILE] = A_TEXT(profile, "a profile's name or file"),
 	[OPT_NODE] = A_NAME(node),
 	[OPT_SUBNET] = BY(opt_set_subnet, SUBNETS_EXPECTED),

@@ -120,9 +120,9 @@ FITS(max_sge_rd, LIM_SGE);
 FITS(max_inline, LIM_INLINE);
 FITS(max_cq, COUNT_MAX(HCA_MAX_CQ));
 FITS(max_cqe, LIM_CQE);
-FITS(max_mr, COUNT_MAX(HCA_MAX_MR));
+FITS(max_mr, COUNT_MAX(HCA_MAX_MR / 2)); /* windows are in the same table */
 FITS(max_pd, COUNT_MAX(HCA_MAX_PD));
-FITS(max_mw, COUNT_MAX(HCA_MAX_MR));
+FITS(max_mw, COUNT_MAX(HCA_MAX_MR / 2));
 FITS(max_ah, COUNT_MAX(HCA_MAX_AH));
 FITS(max_srq, COUNT_MAX(HCA_MAX_SRQ));
 FITS(max_srq_wr, LIM_QP_WR);

@@ -5,6 +5,7 @@
 
 #include "emulator/seg.h"
 #include "fabric/core/loop.h"
+#include "fabric/proto/seg_map.h"
 
 struct conn;
 struct fabric;
@@ -21,7 +22,8 @@ struct client {
 	int seg_fd;
 	int helper_fd;
 	int *chan_fd; /* [SEG_MAX_CHANS], -1: there is none */
-	struct seg_hdr *seg;
+	struct seg_hdr *seg; /* the first mapping: the header; client_seg() for all of it */
+	struct seg_map map;
 	struct xfer *xfer; /* the transfer that its helper works for, or NULL */
 	bool wake; /* it is in the list of struct poller_wakes */
 	struct client *wake_next;

@@ -45,10 +45,33 @@ static void client_on_exit(struct fabric *f, struct watch *w, u32 events)
 	client_die(f, cl);
 }
 
+/* Map @size bytes of the segment. */
+static int client_map_segment(struct client *cl, u64 size)
+{
+	void *p =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, cl->seg_fd, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	seg_map_add(&cl->map, p, size);
+	return 0;
+}
+
+void *client_seg(struct fabric *f, struct client *cl)
+{
+	u64 used = load_relaxed(&f->hca->client[cl->id].seg_used);
+
+	if (likely(used <= cl->map.mapped))
+		return cl->map.base;
+	if (used > SEG_SIZE || client_map_segment(cl, seg_map_size(used)))
+		return NULL;
+	return cl->map.base;
+}
+
 /* An empty segment, which can neither shrink nor grow while processes have it mapped. */
 static int client_make_segment(struct client *cl)
 {
-	void *p;
+	int ret;
 
 	cl->seg_fd = memfd_create("rdmaemu-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (cl->seg_fd < 0)
@@ -56,11 +79,9 @@ static int client_make_segment(struct client *cl)
 	if (ftruncate(cl->seg_fd, (off_t)SEG_SIZE) ||
 	    fcntl(cl->seg_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
-	p = mmap(NULL, SEG_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, cl->seg_fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	cl->seg = p;
-	return 0;
+	ret = client_map_segment(cl, SEG_FIRST);
+	cl->seg = cl->map.base;
+	return ret;
 }
 
 static void client_release(struct client *cl)
@@ -68,8 +89,7 @@ static void client_release(struct client *cl)
 	int i;
 
 	loop_watch_close(&cl->exit);
-	if (cl->seg)
-		munmap(cl->seg, SEG_SIZE);
+	seg_map_drop(&cl->map);
 	cl->seg = NULL;
 	if (cl->seg_fd >= 0)
 		close(cl->seg_fd);
@@ -118,7 +138,6 @@ static void client_fill_public(struct fabric *f, struct client *cl, const struct
 	pub->pidns = h->pidns;
 	pub->cookie_addr = h->cookie_addr;
 	pub->cookie = h->cookie;
-	pub->seg_size = SEG_SIZE;
 	pub->run = h->run;
 	client_copy_name(pub->name, h->name, sizeof(pub->name));
 	client_probe(f, cl);

@@ -13,6 +13,11 @@ void client_die(struct fabric *f, struct client *cl);
 bool client_is_image_gone(struct fabric *f, struct client *cl);
 /** client_free() - forget a client that was reaped. */
 void client_free(struct fabric *f, struct client *cl);
+/**
+ * client_seg() - its segment, mapped as far as the client uses it. Token held. Return: NULL: it
+ * cannot be mapped now.
+ */
+void *client_seg(struct fabric *f, struct client *cl);
 /** clients_fatal() - tell all clients through shared memory that the fabric has gone. */
 void clients_fatal(struct fabric *f);
 

@@ -183,6 +183,11 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	case PROTO_HELPER_FD:
 		return client_set_helper_fd(f, cl, fd);
 	}
+	/* Its own segment, to map more of it: isolated clients may, too. */
+	if (m->op == PROTO_SEG && m->peer.client == cl->id && m->peer.gen == cl->gen) {
+		*out = cl->seg_fd;
+		return 0;
+	}
 	peer = conn_peer_find(f, m, &err);
 	if (!peer)
 		return err;

@@ -8,6 +8,7 @@
 #include "fabric/link/chaos.h"
 #include "fabric/link/link.h"
 #include "fabric/link/queue.h"
+#include "fabric/server/clients.h"
 #include "fabric/server/helper.h"
 
 static u64 host_now(void *ctx)
@@ -20,6 +21,7 @@ static u64 host_now(void *ctx)
 static void *host_seg(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
+	struct client *cl;
 
 	if (client == HCA_SELF)
 		return f->hca;
@@ -27,8 +29,8 @@ static void *host_seg(void *ctx, u32 client)
 		return link_mem(f);
 	if (client == HCA_JOIN)
 		return join_burst_payload(f);
-	return client < HCA_MAX_CLIENTS && f->clients.by_id[client] ? f->clients.by_id[client]->seg
-								    : NULL;
+	cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
+	return cl ? client_seg(f, cl) : NULL;
 }
 
 static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,

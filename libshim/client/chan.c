@@ -16,6 +16,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
 #include "libshim/client/rpc.h"
+#include "libshim/client/seg_heap.h"
 #include "libshim/interpose/syscall.h"
 
 #include <pthread.h>
@@ -29,6 +30,7 @@ struct shim_chan {
 	bool used;
 	u32 debt; /* counts of voided events that readers took before they looked for the event */
 	u32 n_local;
+	struct chan_event *events; /* in the segment */
 	struct chan_event local[LOCAL_EVENTS];
 };
 
@@ -81,13 +83,22 @@ static void chan_release(u32 chan)
 	pthread_mutex_unlock(&alloc_lock);
 }
 
-/* An earlier user of the slot may have left events. The engine does not use the channel yet. */
-static void chan_ring_reset(u32 chan)
+/*
+ * An earlier user of the slot may have left events. The engine does not use the channel yet. The
+ * place for its events stays with the slot. Return: 0 or -ENOMEM.
+ */
+static int chan_ring_reset(u32 chan)
 {
 	struct chan_ring *r = &shim.seg->chan[chan];
 
+	if (!r->events)
+		store_release(&r->events, shim_seg_alloc(SEG_CHAN_SIZE));
+	if (!r->events)
+		return -ENOMEM;
+	chans[chan].events = shim_seg_at(r->events);
 	store_release(&r->fd_gen, r->fd_gen + 1);
 	store_release(&r->cons, load_acquire(&r->prod));
+	return 0;
 }
 
 int shim_chan_new(int *fd)
@@ -103,8 +114,9 @@ int shim_chan_new(int *fd)
 		chan_release((u32)chan);
 		return *fd;
 	}
-	chan_ring_reset((u32)chan);
-	dup_fd = sys_fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+	dup_fd = chan_ring_reset((u32)chan);
+	if (!dup_fd)
+		dup_fd = sys_fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 	ret = dup_fd;
 	if (dup_fd >= 0) {
 		chans[chan].fd = shim_fd_high(dup_fd);
@@ -132,12 +144,13 @@ void shim_chan_free(u32 chan, int fd)
 }
 
 /* The next event of the ring. The channel's lock is held. */
-static bool chan_ring_take(struct chan_ring *r, struct chan_event *ev)
+static bool chan_ring_take(u32 chan, struct chan_event *ev)
 {
+	struct chan_ring *r = &shim.seg->chan[chan];
 	u32 cons = r->cons;
 
 	while (load_acquire(&r->prod) != cons) {
-		*ev = r->ev[cons % SEG_CHAN_DEPTH];
+		*ev = chans[chan].events[cons % SEG_CHAN_DEPTH];
 		store_release(&r->cons, ++cons);
 		if (ev->type != CHAN_EV_VOID)
 			return true;
@@ -184,7 +197,7 @@ static bool chan_take(u32 chan, struct chan_event *ev)
 			c->local[i] = c->local[i + 1];
 		found = true;
 	} else {
-		found = chan_ring_take(&shim.seg->chan[chan], ev);
+		found = chan_ring_take(chan, ev);
 	}
 	chan_debt_settle(c, found);
 	pthread_mutex_unlock(&c->lock);
@@ -250,7 +263,7 @@ static void chan_ring_void(struct shim_chan *c, struct chan_ring *r, u32 kind, u
 	struct chan_event *ev;
 
 	for (i = r->cons; i != prod; i++) {
-		ev = &r->ev[i % SEG_CHAN_DEPTH];
+		ev = &c->events[i % SEG_CHAN_DEPTH];
 		if (ev->kind != kind || ev->handle != handle || ev->gen != gen ||
 		    ev->type == CHAN_EV_VOID)
 			continue;
@@ -279,7 +292,7 @@ static int chan_put_local(struct shim_chan *c, struct chan_ring *r, const struct
 	if (shim.isolated && load_relaxed(&shim.fatal)) {
 		if (prod - r->cons >= SEG_CHAN_DEPTH)
 			return -ENOSPC;
-		r->ev[prod % SEG_CHAN_DEPTH] = *ev;
+		c->events[prod % SEG_CHAN_DEPTH] = *ev;
 		store_release(&r->prod, prod + 1);
 		return 0;
 	}

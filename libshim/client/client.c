@@ -42,6 +42,8 @@ static void mapping_make_private(void *map, u64 size)
 
 void shim_client_forked(void)
 {
+	u32 i;
+
 	pthread_mutex_unlock(&client_lock);
 	if (!shim.live)
 		return;
@@ -52,7 +54,9 @@ void shim_client_forked(void)
 	shim.fail_calls = no_fail_calls;
 	shim.clock = &real_time;
 	path_counters_set_hca(NULL, 0, 0);
-	mapping_make_private(shim.seg, SEG_SIZE);
+	for (i = 0; i < SEG_LEVELS; i++)
+		if (shim.map.at[i])
+			mapping_make_private(shim.map.at[i], SEG_FIRST << i);
 	if (shim.hca)
 		mapping_make_private(shim.hca, sizeof(*shim.hca));
 	sys_close(shim.kick_fd);

@@ -20,6 +20,7 @@
 #include "emulator/engine.h"
 #include "fabric/proto/calls.h"
 #include "fabric/proto/proto.h"
+#include "fabric/proto/seg_map.h"
 
 /**
  * struct shim_client - this process as a client of its fabric.
@@ -29,6 +30,8 @@
  * @epoch: number of forks that led to this process. Objects of another epoch were inherited: their
  *	rings are zeroed private memory and their handles belong to the parent, so that they are
  *	freed without a command
+ * @seg: the own segment's first mapping: its header. Rings: shim_seg_at()
+ * @map: its mappings; the heap's lock
  * @fail_calls: in the own segment; without one a table of zeros, so that calls can always read it
  */
 struct shim_client {
@@ -40,6 +43,7 @@ struct shim_client {
 	u32 gen;
 	struct hca *hca; /* NULL when isolated */
 	struct seg_hdr *seg;
+	struct seg_map map;
 	const u64 *fail_calls;
 	const struct hca_clock *clock;
 	struct engine engine; /* direct mode only */
@@ -78,7 +82,7 @@ int shim_fork_watch(void);
 /** shim_seg_at() - the address of an offset in the own segment. */
 static inline void *shim_seg_at(u64 off)
 {
-	return (char *)shim.seg + off;
+	return (char *)load_acquire(&shim.map.base) + off;
 }
 
 #endif

@@ -72,7 +72,7 @@ static int welcome_check(const struct proto_welcome *w, int n_fds)
 
 static int welcome_map(const struct proto_welcome *w, const int *fds)
 {
-	struct seg_hdr *seg = shim_map_shared(fds[0], SEG_SIZE);
+	struct seg_hdr *seg = shim_map_shared(fds[0], SEG_FIRST);
 	struct hca *hca = NULL;
 	int ret = seg ? seg_check(seg, w->client, w->gen) : -ENOMEM;
 
@@ -82,11 +82,14 @@ static int welcome_map(const struct proto_welcome *w, const int *fds)
 	}
 	if (ret) {
 		if (seg)
-			munmap(seg, SEG_SIZE);
+			munmap(seg, SEG_FIRST);
 		if (hca)
 			munmap(hca, sizeof(*hca));
 		return ret;
 	}
+	/* A parent's mappings stay: inherited objects point into them. */
+	shim.map = (struct seg_map){ 0 };
+	seg_map_add(&shim.map, seg, SEG_FIRST);
 	shim.seg = seg;
 	shim.hca = hca;
 	return 0;

@@ -34,7 +34,7 @@ enum reach {
 struct peer {
 	u32 gen;
 	u32 reach; /* enum reach */
-	void *seg;
+	struct seg_map seg;
 };
 
 /**
@@ -86,8 +86,7 @@ const u64 *shim_host_near(void)
 
 static void peer_drop(struct peer *p)
 {
-	if (p->seg)
-		munmap(p->seg, SEG_SIZE);
+	seg_map_drop(&p->seg);
 	memset(p, 0, sizeof(*p));
 	near_set((u32)(p - peers), false);
 }
@@ -107,39 +106,65 @@ static struct peer *peer_get(u32 client)
 	return p;
 }
 
-static void *peer_map(struct peer *p, u32 client)
+/* Map @size bytes of a client's segment. Return: NULL if that fails. */
+static void *client_seg_map(u32 client, u32 gen, u64 size)
 {
-	struct proto_msg m = { .op = PROTO_SEG, .peer = { .client = client, .gen = p->gen } };
+	struct proto_msg m = { .op = PROTO_SEG, .peer = { .client = client, .gen = gen } };
 	void *seg;
 	int fd;
 
 	if (shim_rpc_call(&m, -1, &fd, 1) != 1)
 		return NULL;
-	seg = shim_map_shared(fd, SEG_SIZE);
+	seg = shim_map_shared(fd, size);
 	sys_close(fd);
-	if (seg && seg_check(seg, client, p->gen)) {
-		munmap(seg, SEG_SIZE);
+	if (seg && seg_check(seg, client, gen)) {
+		munmap(seg, size);
 		seg = NULL;
 	}
-	p->seg = seg;
-	if (seg)
-		near_set(client, true);
+	return seg;
+}
+
+int shim_host_grow(u64 used)
+{
+	u64 size = seg_map_size(used);
+	void *seg;
+
+	if (size <= shim.map.mapped)
+		return 0;
+	seg = shim.live && used <= SEG_SIZE ? client_seg_map(shim.id, shim.gen, size) : NULL;
+	if (!seg)
+		return -ENOMEM;
+	seg_map_add(&shim.map, seg, size);
+	return 0;
+}
+
+static void *peer_map(struct peer *p, u32 client, u64 used)
+{
+	u64 size = seg_map_size(used);
+	void *seg = used <= SEG_SIZE ? client_seg_map(client, p->gen, size) : NULL;
+
+	if (!seg)
+		return NULL;
+	seg_map_add(&p->seg, seg, size);
+	near_set(client, true);
 	return seg;
 }
 
 static void *peer_seg(void *ctx, u32 client)
 {
 	struct peer *p;
+	u64 used;
 
 	(void)ctx;
 	if (client == shim.id)
-		return shim.seg;
+		return shim_seg_at(0);
 	if (unlikely(client == HCA_SELF))
 		return shim.hca;
 	p = peer_get(client);
 	if (!p)
 		return NULL;
-	return likely(p->seg) ? p->seg : peer_map(p, client);
+	used = load_relaxed(&shim.hca->client[client].seg_used);
+	return likely(used <= p->seg.mapped) ? p->seg.base : peer_map(p, client, used);
 }
 
 /* Process ids are valid within one PID namespace only; reading the cookie proves the identity. */

@@ -12,6 +12,8 @@
  * (MADV_REMOVE), and pages that have become wholly free with it, and clears the edges. So an
  * allocation clears nothing, and untouched rings cost no memory.
  *
+ * The segment is mapped as far as the heap has used it (shim_host_grow()).
+ *
  * The heap outlives fork(): used blocks stay used in the child, so an inherited object that the
  * child frees is never mistaken for one of the child's own.
  */
@@ -19,6 +21,7 @@
 
 #include "emulator/seg.h"
 #include "libshim/client/client.h"
+#include "libshim/client/host.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,7 +29,7 @@
 
 #define GRAIN	  64u
 #define PAGE	  4096u
-#define N_CLASSES 33u /* by the position of the size's highest bit */
+#define N_CLASSES 39u /* by the position of the size's highest bit */
 #define N_BUCKETS 4096u
 #define MAX_TRIES 32u /* blocks of a class to try before the next class */
 
@@ -193,21 +196,6 @@ static struct block *block_carve(u64 size, u64 align)
 	return b;
 }
 
-u64 shim_seg_alloc(u64 size)
-{
-	u64 align = size >= PAGE ? PAGE : GRAIN;
-	struct block *b = NULL;
-
-	if (!size || size > SEG_SIZE)
-		return 0;
-	size = ALIGN_UP(size, align);
-	shim_seg_heap_lock();
-	if (ready)
-		b = block_carve(size, align);
-	shim_seg_heap_unlock();
-	return b ? b->off : 0;
-}
-
 /*
  * Make @b's memory zero again; [@whole_off, @whole_end) is the free block that it will be part of.
  */
@@ -217,6 +205,9 @@ static void block_wipe(const struct block *b, u64 whole_off, u64 whole_end)
 	u64 from = b->off / PAGE * PAGE;
 	u64 to = ALIGN_UP(end, PAGE);
 
+	/* Inherited over fork() and never mapped here. */
+	if (end > shim.map.mapped)
+		return;
 	if (from < whole_off)
 		from += PAGE;
 	if (to > whole_end)
@@ -258,6 +249,44 @@ static void block_merge(struct block *a, struct block *b)
 	free(b);
 }
 
+/* Make the used block @b, which is in no table any more, free again. It is zero. */
+static void block_release(struct block *b)
+{
+	struct block *prev = b->prev && !b->prev->used ? b->prev : NULL;
+	struct block *next = b->next && !b->next->used ? b->next : NULL;
+
+	if (next) {
+		free_list_remove(next);
+		block_merge(b, next);
+	}
+	if (prev) {
+		free_list_remove(prev);
+		block_merge(prev, b);
+		b = prev;
+	}
+	free_list_insert(b);
+}
+
+u64 shim_seg_alloc(u64 size)
+{
+	u64 align = size >= PAGE ? PAGE : GRAIN;
+	struct block *b = NULL;
+
+	if (!size || size > SEG_SIZE)
+		return 0;
+	size = ALIGN_UP(size, align);
+	shim_seg_heap_lock();
+	if (ready)
+		b = block_carve(size, align);
+	if (b && shim_host_grow(b->off + b->size)) {
+		block_unhash(b->off, b->size);
+		block_release(b);
+		b = NULL;
+	}
+	shim_seg_heap_unlock();
+	return b ? b->off : 0;
+}
+
 void shim_seg_free(u64 off, u64 size)
 {
 	struct block *b, *prev, *next;
@@ -271,16 +300,7 @@ void shim_seg_free(u64 off, u64 size)
 		next = b->next && !b->next->used ? b->next : NULL;
 		block_wipe(b, prev ? prev->off : b->off,
 			   next ? next->off + next->size : b->off + b->size);
-		if (next) {
-			free_list_remove(next);
-			block_merge(b, next);
-		}
-		if (prev) {
-			free_list_remove(prev);
-			block_merge(prev, b);
-			b = prev;
-		}
-		free_list_insert(b);
+		block_release(b);
 	}
 	shim_seg_heap_unlock();
 }

@@ -82,7 +82,7 @@ static u64 seg_take(struct emu *m, u32 client, u64 size)
 	u64 room = ALIGN_UP(size, 64u);
 	u64 off = __atomic_fetch_add(&c->heap, room, __ATOMIC_RELAXED);
 
-	if (off + room > EMU_SEG)
+	if (off + room > EMU_EVENTS)
 		fatal("segment is used up", (int)client);
 	memset((u8 *)c->seg + off, 0, size);
 	return off;
@@ -370,11 +370,12 @@ u32 emu_state(struct emu *m, const struct emu_qp *q)
 int emu_event(struct emu *m, u32 client)
 {
 	struct chan_ring *r = &m->c[client].seg->chan[0];
+	const struct chan_event *ev = (void *)((u8 *)m->c[client].seg + r->events);
 	int type;
 
 	if (load_acquire(&r->prod) == r->cons)
 		return -1;
-	type = (int)r->ev[r->cons % SEG_CHAN_DEPTH].type;
+	type = (int)ev[r->cons % SEG_CHAN_DEPTH].type;
 	r->cons++;
 	return type;
 }

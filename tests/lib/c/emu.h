@@ -21,7 +21,9 @@
 
 #define EMU_CLIENTS 6
 #define EMU_AREA    (16u << 20) /* data memory of a client, all of it registered */
-#define EMU_SEG	    (SEG_HEAP_OFF + (16ULL << 20)) /* what of a segment is really mapped */
+#define EMU_EVENTS  (SEG_HEAP_OFF + (16ULL << 20)) /* the events of channels, in a segment */
+#define EMU_CHANS   64u /* channels that have a place for them */
+#define EMU_SEG	    (EMU_EVENTS + EMU_CHANS * SEG_CHAN_SIZE) /* what of it is really mapped */
 
 struct emu_client {
 	u32 id;

@@ -243,6 +243,8 @@ void emu_client_new(struct emu *m, u32 i)
 	c->gen = m->hca->client[c->id].gen;
 	m->hca->client[c->id].fabric_reach = 1;
 	seg_format(c->seg, c->id, c->gen);
+	for (u32 k = 0; k < EMU_CHANS; k++)
+		c->seg->chan[k].events = EMU_EVENTS + k * SEG_CHAN_SIZE;
 	c->heap = SEG_HEAP_OFF;
 	c->e = (struct engine){ .hca = m->hca,
 				.host = &m->host,

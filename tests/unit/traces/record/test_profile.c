@@ -157,7 +157,7 @@ static void test_more(void)
 	CU_ASSERT_STRING_EQUAL(p.dev_name, "a.name.of.far.more.");
 	CU_ASSERT(p.n_devs == 8 && p.n_ports == 2 && p.n_pkeys == 8);
 	CU_ASSERT(p.lim.max_qp == HCA_MAX_QP - 32 && p.lim.max_qp_wr == LIM_QP_WR);
-	CU_ASSERT(p.lim.max_cqe == LIM_CQE && p.lim.max_mr == HCA_MAX_MR - 32);
+	CU_ASSERT(p.lim.max_cqe == LIM_CQE && p.lim.max_mr == HCA_MAX_MR / 2 - 32);
 	CU_ASSERT(p.lim.max_rd_atom == LIM_RD_ATOM && p.lim.max_msg == LIM_MSG);
 	CU_ASSERT(p.lim.max_tso == LIM_TSO && p.lim.max_ind_size == LIM_IND);
 	CU_ASSERT(p.active_mtu == p.max_mtu && p.lim.max_mr_size == ~0ull);
