@@ -32,8 +32,9 @@ struct hca_work {
 /**
  * struct hca_host - what the model is handed from outside. Called with the token held.
  * @now: fabric clock in ns; never 0
- * @seg: base address of a live client's segment in this process, of which hca_client.seg_used bytes
- *       are mapped, or NULL when it cannot be had (now): the work is then left to the fabric process
+ * @seg: base address of a live client's segment in this process, of which hca_client.seg_used
+ *       bytes are mapped, or NULL when it cannot be had (now): the work is then left to the fabric
+ *       process
  * @copy: copy @len bytes from @src at byte @soff to @dst at byte @doff, the last bytes landing
  *        last. 0; -EFAULT_SRC / -EFAULT_DST when memory is not there; -ESRCH when its process has
  *        died (the burst is dropped: dead hosts are silent); -EAGAIN when this holder cannot reach

@@ -74,7 +74,7 @@ static bool qp_is_shown(const struct hca *hca, u32 slot, u32 dev)
 	return hca->qp[slot].dev == dev;
 }
 
-static u32 qp_port(const struct hca *hca, u32 slot)
+static u32 res_qp_port(const struct hca *hca, u32 slot)
 {
 	return hca->qp[slot].attr.port_num;
 }
@@ -263,7 +263,7 @@ static const struct nldev_kind kinds[NLO_COUNT] = {
 	[NLO_CQ] = { "cq", NLC_RES_CQ_GET, TAB_CQ, NLA_RES_CQ, NLA_RES_CQ_ENTRY, NLA_RES_CQN, true,
 		     cq_is_shown, NULL, cq_put },
 	[NLO_QP] = { "qp", NLC_RES_QP_GET, TAB_QP, NLA_RES_QP, NLA_RES_QP_ENTRY, NLA_RES_LQPN,
-		     false, qp_is_shown, qp_port, qp_put },
+		     false, qp_is_shown, res_qp_port, qp_put },
 	[NLO_CM_ID] = { "cm_id", NLC_RES_CM_ID_GET, TAB_CMID, NLA_RES_CM_ID, NLA_RES_CM_ID_ENTRY,
 			NLA_RES_CM_IDN, false, cmid_is_shown, cmid_port, cmid_put },
 	[NLO_MR] = { "mr", NLC_RES_MR_GET, TAB_MR, NLA_RES_MR, NLA_RES_MR_ENTRY, NLA_RES_MRN, true,

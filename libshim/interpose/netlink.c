@@ -80,7 +80,7 @@ bool netlink_is_ours(int fd)
 	return entry_find(fd) != NULL;
 }
 
-static int fail(int err)
+static int errno_fail(int err)
 {
 	errno = err;
 	return -1;
@@ -117,13 +117,13 @@ static int netlink_socket(int type)
 	struct stat st;
 
 	if (kind != SOCK_RAW && kind != SOCK_DGRAM)
-		return fail(ESOCKTNOSUPPORT);
+		return errno_fail(ESOCKTNOSUPPORT);
 	fd = netlink_open(portid);
 	if (fd < 0)
-		return fail(EPROTONOSUPPORT);
+		return errno_fail(EPROTONOSUPPORT);
 	if (fd >= FDS || sys_fstat(fd, &st)) {
 		sys_close(fd);
-		return fail(EMFILE);
+		return errno_fail(EMFILE);
 	}
 	if (!(type & SOCK_CLOEXEC))
 		sys_fcntl(fd, F_SETFD, 0);
@@ -147,7 +147,7 @@ int hook_socket(int domain, int type, int protocol)
 /* Groups of multicast: the kernel lets CAP_NET_ADMIN listen. Nothing is sent to them here. */
 static int groups_check(void)
 {
-	return syscall(SYS_geteuid) ? fail(EPERM) : 0;
+	return syscall(SYS_geteuid) ? errno_fail(EPERM) : 0;
 }
 
 int netlink_bind(int fd, const struct sockaddr *addr, socklen_t len)
@@ -160,12 +160,12 @@ int netlink_bind(int fd, const struct sockaddr *addr, socklen_t len)
 	ssize_t n;
 
 	if (!e)
-		return fail(EBADF);
+		return errno_fail(EBADF);
 	if (len < sizeof(nl))
-		return fail(EINVAL);
+		return errno_fail(EINVAL);
 	memcpy(&nl, addr, sizeof(nl));
 	if (nl.nl_family != AF_NETLINK)
-		return fail(EINVAL);
+		return errno_fail(EINVAL);
 	if (nl.nl_groups && groups_check())
 		return -1;
 	if (!nl.nl_pid || nl.nl_pid == e->portid)
@@ -173,7 +173,7 @@ int netlink_bind(int fd, const struct sockaddr *addr, socklen_t len)
 	m.nldev.portid = nl.nl_pid;
 	n = sys_sendmsg(fd, &msg, MSG_NOSIGNAL);
 	if (n < 0)
-		return fail((int)-n);
+		return errno_fail((int)-n);
 	e->portid = nl.nl_pid;
 	return 0;
 }
@@ -186,18 +186,18 @@ static int dest_check(const void *addr, socklen_t len)
 	if (!addr)
 		return 0;
 	if (len < sizeof(nl))
-		return fail(EINVAL);
+		return errno_fail(EINVAL);
 	memcpy(&nl, addr, sizeof(nl));
 	if (nl.nl_family != AF_NETLINK)
-		return fail(EINVAL);
-	return nl.nl_pid ? fail(ECONNREFUSED) : 0;
+		return errno_fail(EINVAL);
+	return nl.nl_pid ? errno_fail(ECONNREFUSED) : 0;
 }
 
 int netlink_connect(const struct sockaddr *addr, socklen_t len)
 {
 	if (addr && len >= sizeof(addr->sa_family) && addr->sa_family == AF_UNSPEC)
 		return 0;
-	return addr ? dest_check(addr, len) : fail(EFAULT);
+	return addr ? dest_check(addr, len) : errno_fail(EFAULT);
 }
 
 ssize_t hook_send(int fd, const void *buf, size_t len, int flags)
@@ -319,7 +319,7 @@ int hook_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 		return libc_next(getsockopt)(fd, level, name, value, len);
 	if (level == SOL_NETLINK)
 		return name > 0 && name <= OPTION_MAX ? option_store(0, value, len)
-						      : fail(ENOPROTOOPT);
+						      : errno_fail(ENOPROTOOPT);
 	if (level == SOL_SOCKET && name == SO_DOMAIN)
 		return option_store(AF_NETLINK, value, len);
 	if (level == SOL_SOCKET && name == SO_PROTOCOL)
@@ -334,6 +334,6 @@ int hook_setsockopt(int fd, int level, int name, const void *value, socklen_t le
 	if (likely(level != SOL_NETLINK) || !entry_find(fd))
 		return libc_next(setsockopt)(fd, level, name, value, len);
 	if (name <= 0 || name > OPTION_MAX)
-		return fail(ENOPROTOOPT);
+		return errno_fail(ENOPROTOOPT);
 	return name == NETLINK_ADD_MEMBERSHIP ? groups_check() : 0;
 }

@@ -42,7 +42,7 @@ static void check_namespaces(struct doctor *d)
 }
 
 /* The number after a word at the beginning of a line of /proc/self/status, or -1. */
-static int status_number(const char *word)
+static int proc_status_number(const char *word)
 {
 	FILE *f = fopen("/proc/self/status", "re");
 	char line[256];
@@ -118,7 +118,7 @@ static bool call_works(long (*call)(void))
 static void check_calls(struct doctor *d)
 {
 	static const char *const modes[] = { "off", "strict", "a filter" };
-	int mode = status_number("Seccomp:"), no_new = status_number("NoNewPrivs:");
+	int mode = proc_status_number("Seccomp:"), no_new = proc_status_number("NoNewPrivs:");
 	u32 failed = 0;
 	size_t i;
 
@@ -199,7 +199,7 @@ static double ns_since(const struct timespec *start)
 }
 
 /* The shortest of some rounds, in ns: the machine may be busy. */
-static double measure(const struct reach *r)
+static double syscall_measure_ns(const struct reach *r)
 {
 	double best = 1e12, ns;
 	struct timespec start;
@@ -234,7 +234,7 @@ static void check_reach(struct doctor *d)
 	if (n == sizeof(got) && got == want)
 		doctor_report(d, DOCTOR_OK, "copies", NULL,
 			      "process_vm_readv(2) works, one takes %.0f ns; ptrace_scope %s",
-			      measure(&r), scope[0] ? scope : "none");
+			      syscall_measure_ns(&r), scope[0] ? scope : "none");
 	else
 		doctor_report(
 			d, DOCTOR_NOTE, "copies",
@@ -255,7 +255,7 @@ static void check_price(struct doctor *d)
 	pti = strstr(line, "PTI");
 	doctor_report(d, pti ? DOCTOR_NOTE : DOCTOR_OK, "kernel",
 		      pti ? "boot with pti=off where all users are trusted" : NULL,
-		      "a system call takes %.0f ns; Meltdown: %s%s", measure(NULL), line,
+		      "a system call takes %.0f ns; Meltdown: %s%s", syscall_measure_ns(NULL), line,
 		      pti ? ": page-table isolation makes each copy to another process dearer"
 			  : "");
 }
