@@ -276,7 +276,9 @@ def run_block(block, top, work, files):
     for name, other in files.items():
         with open(os.path.join(place, name), 'w') as f:
             f.write('\n'.join(other.lines) + '\n')
-    env = dict(os.environ, RDMAEMU_DIR=os.path.join(place, 'state'), RDMAEMU_LINGER='100')
+    # Where packets are counted at the end, the fabric must still be there then.
+    env = dict(os.environ, RDMAEMU_DIR=os.path.join(place, 'state'),
+               RDMAEMU_LINGER='60000' if 'needs' in block.marks else '100')
     limit = int(os.environ.get('LIMIT', '120'))
     with open(os.path.join(place, 'output'), 'wb') as out:
         shell = subprocess.Popen(['bash', '-c', block.script()], cwd=place, env=env, stdin=subprocess.DEVNULL,
