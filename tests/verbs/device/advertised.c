@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a device advertises can be had: advertised queues | objects.
+ * A device gives as much as it advertises: advertised queues | objects.
  *
  * queues: more of the largest queues than 4 GiB of rings hold, and the last ones work.
  * objects: all QPs, CQs, memory regions and memory windows of the device at the same time.
