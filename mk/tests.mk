@@ -211,7 +211,7 @@ check-valgrind: san-deps
 	@$(MAKE) --no-print-directory tests
 	@BUILD=$(BUILD) tests/san.sh valgrind
 
-# What a stranger does first, from bare roots of Debian: make check-fresh SUITES=trixie FRESH_TESTS= (all tests)
+# README's commands on bare roots: make check-fresh SUITES=trixie FRESH_TESTS= (all tests)
 SUITES ?= bookworm trixie
 .PHONY: check-fresh
 check-fresh: ## on bare roots of Debian SUITES=, do what README says; needs root and mmdebstrap

@@ -19,13 +19,13 @@ static bool takes_inline(const struct vwr *w)
 	return is_send(w->op) || w->op == IBV_WR_RDMA_WRITE || w->op == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* Binds with access flags that are not allowed. */
+/* Binds with access flags that are not allowed, or no window. The index in the key is ignored. */
 static int spoil_bind(struct ibv_send_wr *wr)
 {
 	switch (vpick(3)) {
 	case 0:
 		wr->bind_mw.rkey ^= 1u << (8 + vpick(20));
-		break;
+		return 0;
 	case 1:
 		wr->bind_mw.bind_info.mw_access_flags |= 1u << 15;
 		break;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 /* An error in a request of a batch, besides its place in it. */
-enum wrong { NOTHING, BAD_FLAGS, MANY_SGES, LONG_INLINE, BAD_KEY };
+enum wrong { NOTHING, BAD_FLAGS, MANY_SGES, LONG_INLINE, BAD_ACCESS };
 
 static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)
 {
@@ -44,7 +44,9 @@ static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)
 	default:
 		info = (struct ibv_mw_bind_info){ w->mr->ptr, w->addr, w->bind_len,
 						  w->bind_access };
-		ibv_wr_bind_mw(ex, w->mw->ptr, w->rkey ^ (wrong == BAD_KEY ? 1u << 12 : 0), &info);
+		info.mw_access_flags |= wrong == BAD_ACCESS ? 1u << 15 : 0;
+		/* The key's index is ignored. */
+		ibv_wr_bind_mw(ex, w->mw->ptr, w->rkey ^ (vchance(2) ? 1u << 12 : 0), &info);
 	}
 }
 
@@ -82,7 +84,7 @@ static enum wrong some_wrong(const struct vwr *w)
 	bool inl = w->flags & IBV_SEND_INLINE;
 
 	if ((wrong == MANY_SGES && (inl || local)) || (wrong == LONG_INLINE && (!inl || !w->n)) ||
-	    (wrong == BAD_KEY && w->op != IBV_WR_BIND_MW))
+	    (wrong == BAD_ACCESS && w->op != IBV_WR_BIND_MW))
 		return NOTHING;
 	return wrong;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: `rdmaemu doctor`: versions, libraries and limits. See fabric/cli/doctor/doctor.h. */
+#include "emulator/seg.h"
 #include "fabric/cli/doctor/doctor.h"
 #include "fabric/cli/record.h"
 #include "fabric/proto/version.h"
@@ -136,6 +137,19 @@ static void check_address_space(struct doctor *d)
 			      limit_text(r.rlim_cur, text));
 }
 
+/* Memory files count as files: a segment has its whole size, whatever of it is used. */
+static void check_file_size(struct doctor *d)
+{
+	struct rlimit r;
+	char text[32];
+
+	if (getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur >= SEG_SIZE)
+		return;
+	doctor_report(d, DOCTOR_FAIL, "fsize", "ulimit -f unlimited",
+		      "files are limited to %s bytes, and each program has a memory file of %llu",
+		      limit_text(r.rlim_cur, text), (unsigned long long)SEG_SIZE);
+}
+
 static void check_memory(struct doctor *d)
 {
 	int fd = memfd_create("rdmaemu-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -170,5 +184,6 @@ void doctor_check_limits(struct doctor *d)
 {
 	check_files(d);
 	check_address_space(d);
+	check_file_size(d);
 	check_memory(d);
 }

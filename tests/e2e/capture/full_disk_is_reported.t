@@ -118,12 +118,12 @@ MORE=''
 run 0 --capture "$CAP"
 is "run: a capture that is whole" "$SAID $ST $(look "$CAP" 'count("RC SEND_ONLY") + count("RC SEND_LAST")')" " 0 600"
 
-# A limit that the fabric has from who has started it.
+# A limit that the fabric has from its starter, above the 256 GiB of a segment.
 limit "$RDMAEMU" fabric stop
-truncate -s $((64 * 1024 ** 3 - 50000)) "$CAP"
+truncate -s $((512 * 1024 ** 3 - 50000)) "$CAP"
 ST=0
 out=$(
-	ulimit -f $((64 * 1024 ** 2))
+	ulimit -f $((512 * 1024 ** 2))
 	exec 3>&1
 	port=$(free_port)
 	limit "$RDMAEMU" run --capture - -- bash -c "ibv_rc_pingpong -n 300 -s 1024 -p $port >/dev/null 2>&1 &
