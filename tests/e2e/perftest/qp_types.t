@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow 90
+# waits
 # settings: one nodes fabrics
 # perftest over every type of queue pair that its programs offer besides RC, which tests/e2e/perftest/bandwidth.t
 # and tests/e2e/perftest/latency.t have: UC, UD, XRC, and raw packets.

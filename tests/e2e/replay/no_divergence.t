@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow 80
+# waits
 # settings: one nodes: a replay makes one fabric
 # Programs are recorded, and their traces replayed without them: no call may return anything else.
 . "$(dirname "$0")/../../lib/lib.sh"
