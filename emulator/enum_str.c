@@ -136,8 +136,7 @@ const char *packet_fault_text(u32 fault)
 		[PKT_LEN] = "it has a payload that its opcode or the MTU does not allow",
 		[PKT_SYNDROME] = "it has a reserved AETH syndrome",
 		[PKT_NOT_WAITED] = "it answers a request that is not outstanding",
-		[PKT_READ] = "it is a READ of more than 1 MiB, which the fabric does not carry in "
-			     "one piece",
+		[PKT_READ] = "it is a READ of more than 1 MiB, which the fabric does not carry",
 		[PKT_RANGE] = "it repeats a READ and requests more than before",
 	};
 

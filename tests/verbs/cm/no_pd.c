@@ -54,7 +54,7 @@ static int resolve_sync(void)
 static void test_event(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_cm_event *ev;
+	struct rdma_cm_event *ev = NULL;
 	struct rdma_cm_id *id;
 
 	if (!ch || rdma_create_id(ch, &id, NULL, RDMA_PS_TCP))
@@ -62,7 +62,8 @@ static void test_event(void)
 	ok(!resolve(id) && !rdma_get_cm_event(ch, &ev) && ev->event == RDMA_CM_EVENT_ADDR_ERROR &&
 		   ev->status == -ENOMEM,
 	   "without a PD left: ADDR_ERROR, -ENOMEM");
-	rdma_ack_cm_event(ev);
+	if (ev)
+		rdma_ack_cm_event(ev);
 	rdma_destroy_id(id);
 	rdma_destroy_event_channel(ch);
 }
