@@ -256,6 +256,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 {
 	struct resp_state s = qp->resp;
 	struct rx_wc wc = { .opcode = WCO_RECV_RDMA_WITH_IMM };
+	const bool imm = b->flags & BF_IMM;
 	struct hca_mem dst;
 	u32 cause, info;
 	struct rx rx;
@@ -273,7 +274,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		       &dst))
 		return resp_refuse_write(e, qp, b, AETH_NAK_REM_ACCESS, EV_QP_ACCESS_ERR,
 					 CAUSE_RKEY, s.rkey);
-	if (b->flags & BF_IMM) {
+	if (imm) {
 		if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 			return -EAGAIN;
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
@@ -294,7 +295,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 	s.op = b->op;
 	resp_advance(&s, b, b->len);
 	wc.len = s.len;
-	if (b->flags & BF_IMM)
+	if (imm)
 		rx_done(e, qp, &rx, &s, b, &wc, cq_reserve(e, rx.seg, rx.cq));
 	else
 		commit_resp(e, qp, &s, qp->state);

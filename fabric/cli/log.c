@@ -220,7 +220,7 @@ static int kept_print(const struct opts *o, const char *path)
 	struct entries e = { .o = o, .select = true };
 	struct json_object *head;
 	size_t len = 0, first;
-	char *text = text_file_read("journal", path, 2 * JOURNAL_BYTES, &len);
+	char *text = text_file_read("journal", path, (size_t)2 * JOURNAL_BYTES, &len);
 	int ret;
 
 	if (!text)
