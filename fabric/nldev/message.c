@@ -135,7 +135,7 @@ int nlmsg_parse(const struct nlmsghdr *h, struct nldev_request *q)
 	q->cmd = h->nlmsg_type & 0x3ff;
 	q->seq = h->nlmsg_seq;
 	/* As the kernel does: bytes after the last whole attribute are no error. */
-	for (; end - at >= NLA_HDRLEN; at += min_u64(ALIGN_UP(len, 4u), (u64)(end - at))) {
+	for (; end - at >= NLA_HDRLEN; at += min_u64(ALIGN_UP((u64)len, 4u), (u64)(end - at))) {
 		a = (const struct nlattr *)at;
 		type = a->nla_type & NLA_TYPE_MASK;
 		len = a->nla_len;

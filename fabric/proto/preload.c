@@ -65,11 +65,6 @@ bool preload_arrange(const char *list, const char *sanitizer, char *out, size_t 
 		return false;
 	if (n + strlen(MARK) + rest >= size)
 		return false;
-	memcpy(out, sanitizer, n);
-	if (n) {
-		memcpy(out + n, MARK, strlen(MARK));
-		n += strlen(MARK);
-	}
-	memcpy(out + n, list + own, rest + 1);
+	stpcpy(stpcpy(stpcpy(out, sanitizer), n ? MARK : ""), list + own);
 	return true;
 }

@@ -143,11 +143,9 @@ static int elf_read(int fd, struct program_file *p)
 	p->bits = e.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 	/* The same place in files of both word sizes. */
 	p->machine = e.e_machine;
-	if (e.e_ident[EI_DATA] != DATA_OURS)
-		p->abi = PROGRAM_ABI_MACHINE;
-	else if (p->bits != 8 * sizeof(void *))
+	if (e.e_ident[EI_DATA] == DATA_OURS && p->bits != 8 * sizeof(void *))
 		p->abi = PROGRAM_ABI_WORD_SIZE;
-	else if (e.e_machine != MACHINE_OURS)
+	else if (e.e_ident[EI_DATA] != DATA_OURS || e.e_machine != MACHINE_OURS)
 		p->abi = PROGRAM_ABI_MACHINE;
 	if (p->abi != PROGRAM_ABI_OURS)
 		return 0;

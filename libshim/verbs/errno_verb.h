@@ -21,6 +21,7 @@ static inline int errno_set(int ret)
 	return ret;
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): @params and @args are lists with their parentheses. */
 #define ERRNO_DEFINE(attr, name, params, args)                                                     \
 	static int name##_value params;                                                            \
 	attr int name params                                                                       \
@@ -28,6 +29,7 @@ static inline int errno_set(int ret)
 		return errno_set(name##_value args);                                               \
 	}                                                                                          \
 	static int name##_value params
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /** ERRNO_VERB() - a verb of a context's table. @params: its parameters, @args: their names */
 #define ERRNO_VERB(name, params, args) ERRNO_DEFINE(, name, params, args)
