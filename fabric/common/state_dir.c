@@ -80,6 +80,7 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 {
 	const size_t limit = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
 
+	/* cppcheck-suppress ctuuninitvar ; @p is where the result goes */
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	if (statedir_file_path(p->lock, dir, name, ".lock") ||
 	    statedir_file_path(p->sock, dir, name, ".sock") ||

@@ -84,6 +84,7 @@ static bool exec_env_prepare(struct exec_env *e, const struct program_file *p, c
 {
 	int n;
 
+	/* cppcheck-suppress ctuuninitvar ; @e is where the result goes */
 	if (!preload_arrange(envp[at] + PRELOAD_LEN, p->sanitizer, e->preload + PRELOAD_LEN,
 			     sizeof(e->preload) - PRELOAD_LEN))
 		return false;
