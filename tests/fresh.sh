@@ -26,7 +26,10 @@ mkdir -p "$dir"
 root=
 
 leave() {
-	[ -z "$root" ] || umount -R "$root/proc" "$root/sys" "$root/dev" 2>/dev/null || :
+	local at
+	for at in ${root:+proc sys dev}; do
+		! mountpoint -q "$root/$at" || umount -R "$root/$at" || :
+	done
 	root=
 }
 cleanup() {
@@ -77,7 +80,7 @@ for suite; do
 	step "make demo"
 	step "make"
 	step "make test${tests:+ TESTS='$tests'}"
-	step "make install PREFIX=/usr/local && rdmaemu run ibv_devices && make uninstall PREFIX=/usr/local"
+	step "make install PREFIX=/usr/local && rdmaemu run ibv_devices && rdmaemu fabric stop && make uninstall PREFIX=/usr/local"
 	leave
 done
 exit $failed
