@@ -36,8 +36,9 @@ void cq_notify(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq, bool so
  * cq_event_pending() - the client has armed the CQ: if an entry waits that no event has announced,
  * send the event at once, one for each such entry.
  *
- * mlx5 does so: its arming names the consumer's index, and the device, which keeps the index of the
- * last entry that it has announced, sends the event if there is an entry beyond both.
+ * As mlx5, whose arming names the consumer's index (mlx5_arm_cq() of rdma-core). No public source
+ * says how the device notes what it has announced; here it is the index of the last such entry, and
+ * an entry beyond both has the event.
  */
 void cq_event_pending(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 /** cq_event_redo() - finish the sending of an event in which a holder died. */
