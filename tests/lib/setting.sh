@@ -65,6 +65,14 @@ veth_pair() {
 		"${IN_PEER[@]}" ip link set veth1 up
 }
 
+# try_netns ARGS... - restart the test in a network namespace of its own with a veth pair, where one can be made
+try_netns() {
+	[ -n "${IN_NETNS-}" ] || ! unshare -rn true 2>/dev/null || own_netns "$@"
+	[ -n "${IN_NETNS-}" ] || return 0
+	trap setting_end EXIT
+	veth_pair || skip_all "no veth interfaces here"
+}
+
 other_netns() {
 	[ "$(readlink /proc/$PEER/ns/net)" != "$(readlink /proc/self/ns/net)" ]
 }

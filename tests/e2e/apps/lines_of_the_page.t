@@ -11,13 +11,7 @@ need python3
 cd "$TOP" || exit 1
 
 # The lines use fixed ports, and libfabric and QEMU an address that is not loopback.
-if [ -z "${IN_NETNS-}" ] && unshare -rn true 2>/dev/null; then
-	own_netns "$@"
-fi
-if [ -n "${IN_NETNS-}" ]; then
-	trap setting_end EXIT
-	veth_pair || skip_all "no veth interfaces here"
-fi
+try_netns "$@"
 
 # Open MPI asks twice.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -11,13 +11,7 @@ need python3
 cd "$TOP" || exit 1
 
 # Servers of the pages use the programs' default ports: in a network namespace of its own, where one can be made.
-if [ -z "${IN_NETNS-}" ] && unshare -rn true 2>/dev/null; then
-	own_netns "$@"
-fi
-if [ -n "${IN_NETNS-}" ]; then
-	trap setting_end EXIT
-	veth_pair || skip_all "no veth interfaces here"
-fi
+try_netns "$@"
 
 shopt -s extglob
 pages=(README.md docs/guide/!(applications).md docs/reference/*.md man/*.[1-8])

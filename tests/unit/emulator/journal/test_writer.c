@@ -347,12 +347,9 @@ static void test_receive(void)
 	emu_free(m);
 }
 
-static void test_sequence(void)
+/* Three SENDs, of which the first is lost, so that the second has a sequence NAK. */
+static void send_three_lose_first(void)
 {
-	const struct journal_entry *j = NULL;
-	struct cqe c;
-
-	up(NULL);
 	emu_wire(m, &(struct emu_faults){ .delay = 10 });
 	for (u64 i = 0; i < 3; i++)
 		emu_recv(m, &b, i, m->c[1].mem, 64);
@@ -361,6 +358,15 @@ static void test_sequence(void)
 		emu_post(m, &a, WR_SEND, i, m->c[0].mem, 8);
 	emu_ring(m, &a);
 	settle();
+}
+
+static void test_sequence(void)
+{
+	const struct journal_entry *j = NULL;
+	struct cqe c;
+
+	up(NULL);
+	send_three_lose_first();
 	for (u64 i = 0; i < 3; i++)
 		CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL) && c.status == WCS_SUCCESS);
 	CU_ASSERT_EQUAL(count_notices(JRN_NAK, CAUSE_PSN), 1);
@@ -416,14 +422,7 @@ static void test_sequence_no_retry(void)
 
 	o.retry_cnt = 0;
 	up(&o);
-	emu_wire(m, &(struct emu_faults){ .delay = 10 });
-	for (u64 i = 0; i < 3; i++)
-		emu_recv(m, &b, i, m->c[1].mem, 64);
-	m->lose = 1;
-	for (u64 i = 0; i < 3; i++)
-		emu_post(m, &a, WR_SEND, i, m->c[0].mem, 8);
-	emu_ring(m, &a);
-	settle();
+	send_three_lose_first();
 	CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL) && c.status == WCS_RETRY_EXC_ERR);
 	j = last(false, JRN_COMPLETION);
 	CU_ASSERT_TRUE(j->cause == CAUSE_RETRY_NAK && j->info == 0 && j->why != WHY_SILENT);

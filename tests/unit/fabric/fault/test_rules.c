@@ -8,33 +8,10 @@
 #include "tests/lib/c/emu.h"
 
 #include "tests/lib/c/cu.h"
+#include "tests/lib/c/fault_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct fault_rule rule;
-static struct fault_bad bad;
-
-static bool reads(const char *text)
-{
-	if (!fault_parse(&rule, text, &bad))
-		return true;
-	printf("\n'%s': '%s': expected %s\n", text, bad.word, bad.expected);
-	return false;
-}
-
-/* Whether it is refused, because of @word, and what was expected has @part in it. */
-static bool refused(const char *text, const char *word, const char *part)
-{
-	if (!fault_parse(&rule, text, &bad)) {
-		printf("\n'%s' is read\n", text);
-		return false;
-	}
-	if (!strcmp(bad.word, word) && strstr(bad.expected, part))
-		return true;
-	printf("\n'%s': '%s': expected %s\n", text, bad.word, bad.expected);
-	return false;
-}
 
 static void test_actions(void)
 {
