@@ -7,16 +7,20 @@
  * headers. A tool ignores the numbers of others.
  */
 #include "libshim/client/valgrind.h"
+#include "emulator/hca.h"
+#include "libshim/client/client.h"
 
 #include <link.h>
 
-/** enum vg_request - numbers of valgrind itself, 'HG' and 'DR'. */
+/** enum vg_request - numbers of valgrind itself, 'HG', 'DR' and 'MC'. */
 enum vg_request {
 	VG_RUNNING = 0x1001,
 	VG_HAPPENS_BEFORE = 0x48470121, /* DRD has the same */
 	VG_HAPPENS_AFTER = 0x48470122,
 	VG_HELGRIND_UNTRACKED = 0x48470127,
 	VG_DRD_SUPPRESS = 0x44520002,
+	VG_MEMCHECK_NOACCESS = 0x4d430000,
+	VG_MEMCHECK_DISABLE_REPORTING = 0x4d43000e,
 };
 
 bool shim_on_valgrind;
@@ -135,4 +139,19 @@ void shim_valgrind_keep_thread(void)
 	/* Its first entry, of 16 bytes, is before the address. Memcheck looks for the beginning. */
 	table = thread_tls_table();
 	kept = table ? table - 16 : NULL;
+}
+
+/*
+ * Memcheck's leak search reads every writable page of the process for pointers. HCA memory has
+ * hundreds of MiB and no pointer; to read its untouched pages would also make them exist. So at
+ * the exit it is declared inaccessible, and accesses by threads that still run are no errors.
+ */
+static __attribute__((destructor)) void hca_leave_out_of_leak_search(void)
+{
+	const struct hca *hca = shim.hca;
+
+	if (!shim_on_valgrind || !hca || !shim.live)
+		return;
+	vg_ask(VG_MEMCHECK_DISABLE_REPORTING, (uintptr_t)hca, sizeof(*hca));
+	vg_ask(VG_MEMCHECK_NOACCESS, (uintptr_t)hca, sizeof(*hca));
 }
