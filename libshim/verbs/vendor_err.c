@@ -9,10 +9,19 @@
 
 #define VENDOR_MELLANOX 0x02c9
 
+#define N_STATUS (WCS_RNR_RETRY_EXC_ERR + 1)
+
 /* By status, of send requests. */
-static const u8 mlx5_send[] = {
-	[WCS_LOC_PROT_ERR] = 0x52,   [WCS_WR_FLUSH_ERR] = 0xf9, [WCS_REM_INV_REQ_ERR] = 0x8a,
-	[WCS_REM_ACCESS_ERR] = 0x88, [WCS_REM_OP_ERR] = 0x89,	[WCS_RETRY_EXC_ERR] = 0x81,
+static const u8 mlx5_send[N_STATUS] = {
+	[WCS_LOC_PROT_ERR] = 0x52,	[WCS_WR_FLUSH_ERR] = 0xf9, [WCS_REM_INV_REQ_ERR] = 0x8a,
+	[WCS_REM_ACCESS_ERR] = 0x88,	[WCS_REM_OP_ERR] = 0x89,   [WCS_RETRY_EXC_ERR] = 0x81,
+	[WCS_RNR_RETRY_EXC_ERR] = 0x87,
+};
+
+/* By status, of receive requests. */
+static const u8 mlx5_recv[N_STATUS] = {
+	[WCS_LOC_PROT_ERR] = 0x32,
+	[WCS_WR_FLUSH_ERR] = 0xf9,
 };
 
 u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e)
@@ -21,7 +30,7 @@ u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e)
 
 	if (!ctx || ctx->dev->info.lim.vendor_id != VENDOR_MELLANOX)
 		return e->vendor_err;
-	if (e->flags & (CQE_RECV | CQE_SRQ))
-		return e->status == WCS_WR_FLUSH_ERR ? mlx5_send[WCS_WR_FLUSH_ERR] : 0;
-	return e->status < ARRAY_SIZE(mlx5_send) ? mlx5_send[e->status] : 0;
+	if (e->status >= N_STATUS)
+		return 0;
+	return e->flags & (CQE_RECV | CQE_SRQ) ? mlx5_recv[e->status] : mlx5_send[e->status];
 }

@@ -33,6 +33,7 @@ static void fresh(void)
 
 	spec.timeout = 8;
 	spec.retry_cnt = 0;
+	spec.rnr_retry = 0;
 	if (p.a)
 		vb_pair_down(&p);
 	ok(!vb_pair_up(&p, s, s, &spec), "a pair");
@@ -42,6 +43,25 @@ static void send_fails(struct vb_wr *wr, enum ibv_wc_status status, unsigned int
 {
 	ok(!vb_send(s, 0, false, wr), "posted");
 	fails(0, VB_SCQ, status, vendor);
+}
+
+/* A SEND that finds no receive, and one whose receive has a wrong key. */
+static void receives_fail(void)
+{
+	struct vb_wr wr;
+	struct ibv_sge sge;
+
+	fresh();
+	wr = vb_pair_wr(&p, IBV_WR_SEND, 1, 0, 64);
+	send_fails(&wr, IBV_WC_RNR_RETRY_EXC_ERR, 0x87);
+	fresh();
+	wr = vb_pair_wr(&p, IBV_WR_SEND, 1, 0, 64);
+	sge = wr.sge[0];
+	sge.lkey ^= 0x123400;
+	ok(!vb_recv(s, p.recv, 2, &sge, 1), "a receive with a wrong key");
+	ok(!vb_send(s, 0, false, &wr), "posted");
+	fails(p.recv, VB_RCQ, IBV_WC_LOC_PROT_ERR, 0x32);
+	fails(0, VB_SCQ, IBV_WC_REM_OP_ERR, 0x89);
 }
 
 int main(void)
@@ -73,5 +93,6 @@ int main(void)
 	fresh();
 	wr = vb_pair_wr(&p, IBV_WR_RDMA_WRITE, INJECTED, 0, 64);
 	send_fails(&wr, IBV_WC_REM_OP_ERR, 0x89);
+	receives_fail();
 	return tap_failed != 0;
 }
