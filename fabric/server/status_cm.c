@@ -74,6 +74,7 @@ static struct json_object *status_cm_json_id(const struct fabric *f, u32 slot)
 
 		json_object_object_add(o, "pid", json_object_new_int64(h->pid));
 		json_add_str(o, "name", h->name);
+		json_add_str(o, "node", f->hca->node[h->node].name);
 	}
 	json_add_str(o, "space", status_cm_space_name(id->ps));
 	json_add_str(o, "state", status_cm_state_name(id->state));

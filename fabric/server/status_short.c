@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define SHORT_KINDS 12u /* lines of one list; the rest is only counted */
-#define SHORT_PIDS  6u
-#define SHORT_KEY   128u
+#define SHORT_KINDS	12u /* lines of one list; the rest is only counted */
+#define SHORT_PIDS	6u
+#define SHORT_LISTENERS 6u
+#define SHORT_KEY	128u
 
 /** struct tally - how often each key occurs in a list. @more: items of keys that had no room */
 struct tally {
@@ -173,12 +174,32 @@ static void short_print_members(FILE *out, struct json_object *members)
 	}
 }
 
+/* A refused connection has its cause here: no listener at that node and port. */
+static void short_print_listeners(FILE *out, struct json_object *ids)
+{
+	struct json_object *id;
+	u32 n = 0;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(ids); i++) {
+		id = json_object_array_get_idx(ids, i);
+		if (strcmp(short_str(id, "state"), "LISTEN") != 0 || n++ >= SHORT_LISTENERS)
+			continue;
+		fprintf(out, "listener %s, node %s: process %lld: %s %s\n", short_str(id, "name"),
+			short_str(id, "node"), short_int(id, "pid"), short_str(id, "space"),
+			short_str(id, "source"));
+	}
+	if (n > SHORT_LISTENERS)
+		fprintf(out, "listener %u more\n", n - SHORT_LISTENERS);
+}
+
 void status_print_short(FILE *out, struct json_object *o)
 {
 	status_print_head(out, o);
 	short_print_members(out, short_get(o, "members"));
 	short_print_devices(out, short_get(o, "devices"));
 	short_print_clients(out, short_get(o, "clients"));
+	short_print_listeners(out, short_get(o, "ids"));
 	short_print_tally(out, "qps", short_get(o, "qps"), "state");
 	short_print_tally(out, "ids", short_get(o, "ids"), "state");
 }
