@@ -78,6 +78,8 @@ struct fault_rule *fault_match_cut(struct fabric *f, const struct fault_pkt *p);
 bool fault_kill_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
 bool fault_pause_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
 bool fault_resume_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p);
+/** fault_process_is_there() - whether a running program is one that the rule is about. */
+bool fault_process_is_there(struct fabric *f, const struct fault_rule *r);
 /** fault_pause_removed() - resume the processes that the rule has paused. */
 void fault_pause_removed(struct fabric *f, struct fault_rule *r);
 /** fault_resume_all() - the fabric ends: resume every paused process. */

@@ -143,17 +143,6 @@ static int check_when(const struct fault_rule *r, struct fault_bad *bad)
 	return 0;
 }
 
-/* Whether @node is one of the two of "A-B". */
-static bool link_has_node(const char *link, const char *node)
-{
-	size_t n = strlen(node), len = strlen(link);
-
-	if (!strcmp(link, node))
-		return true;
-	return len > n + 1 && ((!strncmp(link, node, n) && link[n] == '-') ||
-			       (!strcmp(link + len - n, node) && link[len - n - 1] == '-'));
-}
-
 static int check_ends(const struct fault_rule *r, struct fault_bad *bad)
 {
 	const struct fault_where *w = &r->where;
@@ -163,10 +152,6 @@ static int check_ends(const struct fault_rule *r, struct fault_bad *bad)
 			bad, "direction=",
 			"an end that sends or receives: node=, device=, port=, program=, pid=, "
 			"qp= or link=");
-	if (w->link[0] && w->node[0] && !link_has_node(w->link, w->node))
-		return fault_refuse(bad, "node=", "a node of link=%s", w->link);
-	if (w->link[0] && w->peer[0] && !link_has_node(w->link, w->peer))
-		return fault_refuse(bad, "peer=", "a node of link=%s", w->link);
 	return fault_check_link_words(w, bad);
 }
 

@@ -138,14 +138,37 @@ static bool link_has_at(const char *link, const char *node, bool first)
 		     : !strcmp(link + len - n, node) && link[len - n - 1] == '-';
 }
 
-int fault_check_link_words(const struct fault_where *w, struct fault_bad *bad)
+static bool link_has_node(const char *link, const char *node)
+{
+	return link_has_at(link, node, true) || link_has_at(link, node, false);
+}
+
+/* The link of one node: one end of each packet is that node, the other may be any. */
+static int check_link_of_node(const struct fault_where *w, struct fault_bad *bad)
+{
+	const char *link = w->link, *node = w->node, *peer = w->peer;
+
+	if (!node[0] || !strcmp(node, link))
+		return 0;
+	if (peer[0] && strcmp(peer, link) != 0)
+		return fault_refuse(
+			bad, "peer=", "%s, the node of link=%s, in node= or peer=", link, link);
+	/* The direction is that of the link's node and that of node=. */
+	if (w->dir)
+		return fault_refuse(bad, "direction=",
+				    "no direction=, or node=%s, the node whose link it is", link);
+	return 0;
+}
+
+static int check_link_of_pair(const struct fault_where *w, struct fault_bad *bad)
 {
 	const char *link = w->link, *node = w->node, *peer = w->peer;
 	bool ab, ba;
 
-	/* A link of one node, whose name may have a dash. */
-	if (!link[0] || (node[0] && !strcmp(link, node)) || (peer[0] && !strcmp(link, peer)))
-		return 0;
+	if (node[0] && !link_has_node(link, node))
+		return fault_refuse(bad, "node=", "a node of link=%s", link);
+	if (peer[0] && !link_has_node(link, peer))
+		return fault_refuse(bad, "peer=", "a node of link=%s", link);
 	if (node[0] && peer[0]) {
 		ab = link_is_pair(link, node, peer);
 		ba = link_is_pair(link, peer, node);
@@ -163,6 +186,16 @@ int fault_check_link_words(const struct fault_where *w, struct fault_bad *bad)
 			bad, "direction=",
 			"the first node of link=%s at that end: tx is from it, rx to it", link);
 	return 0;
+}
+
+int fault_check_link_words(const struct fault_where *w, struct fault_bad *bad)
+{
+	if (!w->link[0])
+		return 0;
+	/* A name with a dash is a pair, unless another word has it as a node's. */
+	if (!strchr(w->link, '-') || !strcmp(w->link, w->node) || !strcmp(w->link, w->peer))
+		return check_link_of_node(w, bad);
+	return check_link_of_pair(w, bad);
 }
 
 /* --- work requests ---------------------------------------------------------------------------- */

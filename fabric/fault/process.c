@@ -44,6 +44,16 @@ static bool rule_is_on_process(struct fabric *f, const struct fault_rule *r,
 	return !cl->dead && !cl->exited && fault_rule_is_on_client(f, &r->where, cl->id);
 }
 
+bool fault_process_is_there(struct fabric *f, const struct fault_rule *r)
+{
+	const struct client *cl;
+
+	for (cl = f->clients.list; cl; cl = cl->next)
+		if (rule_is_on_process(f, r, cl))
+			return true;
+	return false;
+}
+
 bool fault_kill_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
 	struct client *cl;

@@ -327,6 +327,16 @@ static int batch_check_heal(struct batch *b, const struct fault_rule *r)
 	return fault_refuse(&b->bad, name, "the name of a partition, which was added before");
 }
 
+/* A rule that acts at once, and then never again, needs a program that it meets. */
+static int batch_check_process(struct batch *b, const struct fault_rule *r)
+{
+	if (r->triggered || r->when.has_at || fault_process_is_there(b->f, r))
+		return 0;
+	return fault_refuse(&b->bad, r->act == FA_KILL ? "kill" : "pause",
+			    "a program of that name, id or node that runs now; at= or opcode= "
+			    "makes it happen later");
+}
+
 static int batch_add_rule(void *ctx, const char *text, u32 line)
 {
 	struct batch *b = ctx;
@@ -342,6 +352,8 @@ static int batch_add_rule(void *ctx, const char *text, u32 line)
 		ret = fault_limit_check(b->f, r, &b->bad);
 	if (!ret && r->act == FA_HEAL)
 		ret = batch_check_heal(b, r);
+	if (!ret && (r->act == FA_KILL || r->act == FA_PAUSE))
+		ret = batch_check_process(b, r);
 	if (ret)
 		return ret;
 	if (batch_has_name(b, r->name))

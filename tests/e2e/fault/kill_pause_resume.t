@@ -56,8 +56,12 @@ fault add 'kill program=ibv_asyncwatch signal=SIGINT'
 wait $JOB
 is "signal=SIGINT, by the program's name" $? 130
 is "nobody else of that name" "$(state $other)" S
-fault add 'kill program=ibv_asyncwatch'
-is "nobody is there: no hit" "$(hits)" 0
+for rule in 'kill program=ibv_asyncwatch' 'pause node=c' 'pause pid=1 for=1s'; do
+	fault add "$rule" 2>"$TEST_DIR/err"
+	is "$rule: nobody is there: refused" "$? $(grep -c "'${rule%% *}': expected a program .* runs now" "$TEST_DIR/err")" "1 1"
+done
+fault add 'kill program=ibv_asyncwatch at=1000s'
+is "with at= somebody may come" $? 0
 kill $other
 fault clear
 
