@@ -4,8 +4,12 @@
  */
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
+#include "fabric/cli/log_text.h"
 #include "fabric/common/text_io.h"
 
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define GONE_TRIES   50 /* the fabric may add entries while it cleans up after a program */
@@ -39,6 +43,30 @@ int run_journal_summary(const struct fabric_paths *p, u32 run, struct proto_msg 
 	return ret;
 }
 
+/* Print the entries of a summary in @fd, one a line, as `rdmaemu log` does. */
+static void explain_print(const struct opts *o, int fd)
+{
+	struct json_object *entry;
+	char *text, *copy, *line, *rest;
+	size_t len = 0;
+
+	text = memfd_map(fd, &len);
+	close(fd);
+	if (!text)
+		return;
+	copy = rest = strndup(text, len);
+	munmap(text, len);
+	if (!copy)
+		print_error("%s", strerror(ENOMEM));
+	while ((line = strsep(&rest, "\n")) && *line) {
+		entry = json_tokener_parse(line);
+		if (entry)
+			log_text_print(stderr, o, entry);
+		json_object_put(entry);
+	}
+	free(copy);
+}
+
 enum run_result run_explain_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 				   const char *program)
 {
@@ -56,6 +84,9 @@ enum run_result run_explain_report(const struct opts *o, const struct fabric_pat
 		fprintf(stderr, "rdmaemu: %llu error%s, %llu notice%s of %s\n",
 			(unsigned long long)m.log.errors, m.log.errors == 1 ? "" : "s",
 			(unsigned long long)m.log.notices, m.log.notices == 1 ? "" : "s", program);
-	memfd_print(fd, stderr);
+	explain_print(o, fd);
+	if (m.log.lost)
+		fprintf(stderr, "rdmaemu: %llu more of other kinds; see 'rdmaemu log'\n",
+			(unsigned long long)m.log.lost);
 	return RUN_DONE;
 }

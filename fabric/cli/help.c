@@ -5,41 +5,22 @@
  * The width is COLUMNS, else the terminal's, else 80. A line is longer only where one word is.
  */
 #include "fabric/cli/help.h"
-#include "fabric/common/parse.h"
+#include "fabric/common/text_io.h"
 #include "fabric/fault/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#define HELP_WIDTH     80u
-#define HELP_WIDTH_MIN 40u
-#define HELP_WIDTH_MAX 1000u
 /* Columns at which descriptions begin. */
 #define HELP_VERB_AT   20u
 #define HELP_GROUP_AT  16u
 #define HELP_OPTION_AT 24u
 
-u32 help_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize w;
-	u64 n = 0;
-
-	if (!columns || !parse_number(columns, HELP_WIDTH_MAX, &n))
-		n = 0;
-	if (!n && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
-		n = w.ws_col;
-	if (!n)
-		n = HELP_WIDTH;
-	return n < HELP_WIDTH_MIN ? HELP_WIDTH_MIN : (u32)n;
-}
-
 /* Print @text from column @at on, its other lines from column @indent on. '\n' ends a paragraph. */
 static void help_wrap(const char *text, u32 at, u32 indent)
 {
-	u32 width = help_width(), n;
+	u32 width = text_width(stdout), n;
 	bool first = true; /* nothing stands in this line after the indent */
 
 	for (; at < indent; at++)

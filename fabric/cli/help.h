@@ -7,8 +7,6 @@
 
 #include "fabric/cli/verbs.h"
 
-/** help_width() - columns of the terminal, or of COLUMNS. */
-u32 help_width(void);
 /** help_print_all() - all verbs by groups, a line each. */
 void help_print_all(void);
 /** help_print_group() - the verbs that have @group as their first word, a line each. */

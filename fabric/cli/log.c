@@ -94,7 +94,7 @@ static void entry_print(struct entries *e, struct json_object *entry, const char
 {
 	e->n++;
 	if (!e->o->json)
-		log_text_print(e->o, entry);
+		log_text_print(stdout, e->o, entry);
 	else
 		printf("%s%.*s", e->n == 1 ? "[\n  " : ",\n  ", (int)n, line);
 }

@@ -6,8 +6,7 @@
  * the terminal's width, with an indent, and its severity has a colour, unless NO_COLOR is set.
  */
 #include "fabric/cli/log_text.h"
-#include "fabric/cli/help.h"
-#include "fabric/cli/cli.h"
+#include "fabric/common/text_io.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -85,27 +84,27 @@ static void entry_text(const struct opts *o, struct json_object *entry, char *bu
 		 rest);
 }
 
-static bool log_has_colour(void)
+static bool log_has_colour(FILE *out)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+	return isatty(fileno(out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-static void severity_print(const char *severity)
+static void severity_print(FILE *out, const char *severity)
 {
 	const char *colour = !strcmp(severity, "error")	   ? COLOUR_ERROR
 			     : !strcmp(severity, "notice") ? COLOUR_NOTICE
 							   : COLOUR_INFO;
 
-	if (log_has_colour())
-		printf("%s%-7s" COLOUR_END " ", colour, severity);
+	if (log_has_colour(out))
+		fprintf(out, "%s%-7s" COLOUR_END " ", colour, severity);
 	else
-		printf("%-7s ", severity);
+		fprintf(out, "%-7s ", severity);
 }
 
 /* Print @text from column LOG_INDENT on, and continue there in the next line. */
-static void text_print_wrapped(const char *text, size_t width)
+static void text_print_wrapped(FILE *out, const char *text, size_t width)
 {
 	size_t room = width - LOG_INDENT, n;
 
@@ -114,24 +113,24 @@ static void text_print_wrapped(const char *text, size_t width)
 			;
 		if (!n)
 			n = strcspn(text, " ");
-		printf("%.*s\n", (int)n, text);
+		fprintf(out, "%.*s\n", (int)n, text);
 		text += n + strspn(text + n, " ");
 		if (*text)
-			printf("%*s", (int)LOG_INDENT, "");
+			fprintf(out, "%*s", (int)LOG_INDENT, "");
 		else
 			return;
 	}
-	printf("%s\n", text);
+	fprintf(out, "%s\n", text);
 }
 
-void log_text_print(const struct opts *o, struct json_object *entry)
+void log_text_print(FILE *out, const struct opts *o, struct json_object *entry)
 {
 	char text[LOG_TEXT_MAX + 128];
 
 	entry_text(o, entry, text, sizeof(text));
-	severity_print(entry_str(entry, "severity"));
-	if (isatty(STDOUT_FILENO))
-		text_print_wrapped(text, help_width());
+	severity_print(out, entry_str(entry, "severity"));
+	if (isatty(fileno(out)))
+		text_print_wrapped(out, text, text_width(out));
 	else
-		printf("%s\n", text);
+		fprintf(out, "%s\n", text);
 }

@@ -5,12 +5,15 @@
 
 #include "fabric/common/opts.h"
 
+#include <stdio.h>
+
 struct json_object;
 
 /**
- * log_text_print() - print an entry, an object of `rdmaemu log --json`, on stdout:
+ * log_text_print() - print an entry, an object of `rdmaemu log --json`:
  * "SEVERITY VERDICT TIME WHO OPCODE: WHY", with -v all that is known of both sides.
+ * @out: stdout or stderr
  */
-void log_text_print(const struct opts *o, struct json_object *entry);
+void log_text_print(FILE *out, const struct opts *o, struct json_object *entry);
 
 #endif

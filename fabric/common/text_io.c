@@ -4,11 +4,17 @@
  */
 #include "fabric/common/text_io.h"
 #include "fabric/common/opts.h"
+#include "fabric/common/parse.h"
 
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define TEXT_WIDTH     80u
+#define TEXT_WIDTH_MIN 40u
+#define TEXT_WIDTH_MAX 1000u
 
 static char *text_file_read_all(FILE *file, const char *kind, const char *path, size_t size,
 				size_t *len)
@@ -101,4 +107,19 @@ int memfd_print(int fd, FILE *out)
 	if (ret)
 		print_error("standard %s: %s", out == stderr ? "error" : "output", strerror(errno));
 	return ret;
+}
+
+u32 text_width(FILE *out)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize w;
+	u64 n = 0;
+
+	if (!columns || !parse_number(columns, TEXT_WIDTH_MAX, &n))
+		n = 0;
+	if (!n && !ioctl(fileno(out), TIOCGWINSZ, &w))
+		n = w.ws_col;
+	if (!n)
+		n = TEXT_WIDTH;
+	return n < TEXT_WIDTH_MIN ? TEXT_WIDTH_MIN : (u32)n;
 }

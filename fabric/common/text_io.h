@@ -6,6 +6,8 @@
 #ifndef FABRIC_COMMON_TEXT_IO_H
 #define FABRIC_COMMON_TEXT_IO_H
 
+#include "emulator/types.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -27,6 +29,9 @@ char *memfd_map(int fd, size_t *len);
  * stderr.
  */
 int memfd_print(int fd, FILE *out);
+
+/** text_width() - columns of COLUMNS, or of the terminal that @out is, or 80; 40 to 1000. */
+u32 text_width(FILE *out);
 
 /** struct text_out - a text that is printed to @f and becomes a memfd. */
 struct text_out {

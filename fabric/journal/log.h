@@ -14,7 +14,7 @@ void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags);
 /** log_keep() - the fabric ends: keep its journal in the state directory. Return: 0 or -errno. */
 int log_keep(struct fabric *f);
 /**
- * log_make() - PROTO_LOG: journal and notes as JSON, or their summary as text, from the positions
+ * log_make() - PROTO_LOG: journal and notes, or the journal's summary, as JSON, from the positions
  * in @q on, which advance.
  * @flags: enum proto_flags
  * Return: a memfd or -errno; -ENODEV: no node has that name.

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the journal in short: entries that differ only in time, PSN and work request are one line,
- * with the text of the first.
+ * DOC: the journal in short: entries that differ only in time, PSN and work request are one, the
+ * first of them, with the number of the others.
  */
 #include "emulator/journal/text.h"
+#include "fabric/journal/log.h"
 #include "fabric/journal/reader.h"
 
+#include <json-c/json.h>
 #include <stdlib.h>
 
-#define KINDS_MAX 64u /* lines; further kinds are only counted */
+#define KINDS_MAX 64u /* entries; further kinds are only counted */
 
 /** struct alike - entries of one kind. @first: the first of them */
 struct alike {
@@ -67,13 +69,14 @@ static void log_summary_add(struct sum *s, const struct journal_entry *j)
 
 static void log_summary_print(FILE *out, struct fabric *f, const struct alike *a)
 {
-	char line[LOG_LINE_MAX], first[32], last[32];
+	struct journal_entry first = a->first;
+	struct json_object *o;
 
-	log_line(f, &a->first, line, sizeof(line));
-	log_time(f, a->first.ts, first, sizeof(first));
-	log_time(f, a->last, last, sizeof(last));
-	fprintf(out, "%6llu x %s%s%s %s\n", (unsigned long long)a->n, first, a->n > 1 ? "-" : "",
-		a->n > 1 ? last : "", line);
+	first.more = a->n - 1 < UINT32_MAX ? (u32)(a->n - 1) : UINT32_MAX;
+	first.until = a->last;
+	o = log_json(f, &first);
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	json_object_put(o);
 }
 
 static u64 log_summary_count_clients(const struct fabric *f, u32 run)
@@ -104,10 +107,9 @@ void log_summary(FILE *out, struct fabric *f, struct proto_log *q)
 		for (i = 0; i < s->n; i++)
 			if (journal_is_error(&s->kind[i].first) == (errors == 1))
 				log_summary_print(out, f, &s->kind[i]);
-	if (s->more)
-		fprintf(out, "%6llu x other\n", (unsigned long long)s->more);
 	q->errors = s->errors;
 	q->notices = s->notices;
+	q->lost = s->more;
 	q->clients = log_summary_count_clients(f, q->run);
 	free(s);
 }

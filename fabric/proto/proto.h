@@ -160,7 +160,7 @@ enum proto_flags {
 	PROTO_F_AUDIT = 1 << 4, /* STATUS: with an audit of the HCA's memory */
 	PROTO_F_LINES = 1 << 5, /* LOG, with JSON: an object per line, instead of an array */
 	PROTO_F_FOLLOW = 1 << 7, /* LOG: send further answers when there are new entries */
-	PROTO_F_SUMMARY = 1 << 6, /* LOG: equal entries as one, and their numbers */
+	PROTO_F_SUMMARY = 1 << 6, /* LOG: equal entries as one, as JSON, and their numbers */
 	PROTO_F_KEEP = 1 << 11, /* LEASE: serve later runs too, instead of leaving before them */
 	PROTO_F_RUN = 1 << 12, /* FAULT_ADD */
 	PROTO_F_VERBOSE = 1 << 13, /* STATUS, as text: all details */
@@ -290,6 +290,7 @@ struct proto_clock {
  * @errors, @notices, @notes: positions from which on entries are new
  * 	SUMMARY: out: number of errors and of notices
  * @lost: out: entries that were overwritten before this query
+ *	SUMMARY: out: entries of kinds that had no room
  * @clients: SUMMARY: out: programs of @run that have not ended yet
  * @program: name, or process id; empty: all
  * @node: empty: all

@@ -162,11 +162,13 @@ check "and whose place another has" rule_is "[0-9]+, which was removed"
 OWN=(run_a)
 [ "$SETTING" = one ] || OWN=(run_b)
 RUN_FLAGS="${RUN_FLAGS-} --explain" "${OWN[@]}" ib_send_bw -n 5 >"$TEST_DIR/own.out" 2>&1
-CALL='ib_send_bw\[[0-9]+\]@[a-z0-9]+: ibv_open_device\(\): EMFILE: by fault rule f[0-9]+: fail call=ibv_open_device errno=EMFILE'
+BY='by fault rule f[0-9]+: fail call=ibv_open_device errno=EMFILE'
+CALL="ib_send_bw\[[0-9]+\]@[a-z0-9]+: ibv_open_device\(\): EMFILE: $BY"
 check "a call" logged "[0-9] $CALL program=ib_send_bw$"
 is "an error" "$(log_json "[(e['kind'], e['opcode'], e['status']) for e in d if e['kind'] == 'call'][0]")" \
 	"('call', 'ibv_open_device()', 'EMFILE')"
-check "in the run's account" grep -Eq "^ +[0-9]+ x [0-9.-]+ $CALL" "$TEST_DIR/own.out"
+check "in the run's account, as a line of the log" grep -Eq \
+	"^error +EMFILE +[0-9.]+ ib_send_bw\[[0-9]+\](@[a-z0-9]+)? ibv_open_device\(\): $BY" "$TEST_DIR/own.out"
 "$RDMAEMU" fault clear >/dev/null
 
 # --follow, in words and in JSON.
@@ -210,13 +212,16 @@ explain() {
 setting_up
 explain rping -c -a "$ADDR" -p 9 -C 1 >/dev/null
 is "--explain: exit status" $? 255
-grep -v '^rdmaemu: \|^ *[0-9]* x ' "$TEST_DIR/err" | grep -v '^cma event\|CONNECTED state\|connect error' >"$TEST_DIR/other"
+grep -v '^rdmaemu: \|^error \|^notice ' "$TEST_DIR/err" | grep -v '^cma event\|CONNECTED state\|connect error' >"$TEST_DIR/other"
 is "--explain says nothing else" "$(cat "$TEST_DIR/other")" ""
 cp "$TEST_DIR/err" "$LOG"
 check "--explain: how many" has '^rdmaemu: 1 error, [0-9]+ notices? of rping$'
-check "--explain: what and why" has '^ +1 x [0-9.]+ rping.*RDMA_CM_EVENT_REJECTED: rejected with reason 8'
+check "--explain: what and why" has '^error +RDMA_CM_EVENT_REJECTED +[0-9.]+ rping.*: rejected with reason 8'
+grep '^error' "$LOG" >"$TEST_DIR/explained"
+limit "$RDMAEMU" log >"$TEST_DIR/logged"
+check "--explain: the very lines of the log" grep -Fqf "$TEST_DIR/explained" "$TEST_DIR/logged"
 explain bash -c 'rping -c -a "$1" -p 9 -C 1; rping -c -a "$1" -p 9 -C 1; exit 7' - "$ADDR" >/dev/null
-is "--explain: children, and the program's status" "$? $(grep -c ' x .*RDMA_CM_EVENT_REJECTED' "$TEST_DIR/err") $(grep -c '^rdmaemu: 2 errors,' "$TEST_DIR/err")" "7 2 1"
+is "--explain: children, and the program's status" "$? $(grep -c '^error *RDMA_CM_EVENT_REJECTED' "$TEST_DIR/err") $(grep -c '^rdmaemu: 2 errors,' "$TEST_DIR/err")" "7 2 1"
 explain true
 is "--explain: nothing to explain" "$? $(cat "$TEST_DIR/err")" "0 rdmaemu: nothing to explain: no error, drop, NAK or retry of true"
 explain bash -c 'kill -TERM $$'
