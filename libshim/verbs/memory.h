@@ -93,10 +93,15 @@ void shim_mr_shadow_forget(void);
 /* --- prefault.c --- */
 
 /**
- * shim_mem_prefault() - check that memory exists, as pinning would, and fault it in.
- * Return: 0, -EFAULT (unmapped, or @write and read-only) or -ENOMEM.
+ * shim_mem_prefault() - check that memory exists, as pinning would, and fault all of it in.
+ * Return: 0 or -EFAULT (unmapped, after the end of a file, or @write and read-only).
  */
 int shim_mem_prefault(const void *addr, size_t len, bool write);
+/**
+ * shim_mem_pin() - the same for a region: no access to it may fail later.
+ * A large region is faulted in only where the kernel might refuse a page later.
+ */
+int shim_mem_pin(const void *addr, size_t len, bool write);
 
 /* --- advise.c --- */
 

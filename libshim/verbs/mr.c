@@ -59,7 +59,7 @@ static int mr_range_check(const void *addr, size_t len, u32 access)
 		return -EINVAL;
 	if (access & IBV_ACCESS_ON_DEMAND)
 		return addr ? 0 : -EINVAL;
-	return shim_mem_prefault(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
+	return shim_mem_pin(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
 }
 
 static __thread u32 wanted __attribute__((tls_model("initial-exec")));
