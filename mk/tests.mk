@@ -159,7 +159,7 @@ test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as do
 
 N ?= 10000
 .PHONY: torture
-torture: all tests ## N= random kills of clients (10000), then of joined fabrics; TORTURE_SECONDS=
+torture: all tests ## N= random kills of clients (10000), of joined fabrics, failing calls; TORTURE_SECONDS=
 	@BUILD=$(BUILD) TORTURE_N=$(N) TEST_TIMEOUT=7200 tests/run torture
 
 # Scenarios of fault rules at random, of which RERUNS are run twice: make torture-faults N=1000 SEED=7

@@ -18,6 +18,7 @@
  */
 #include "fabric/cli/control.h"
 #include "fabric/common/profile.h"
+#include "fabric/common/state_sweep.h"
 #include "fabric/common/topology.h"
 
 #include <stdio.h>
@@ -76,7 +77,7 @@ static bool ctl_is_gone(int err)
 	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE || err == -ESTALE;
 }
 
-/* Take a lease of the fabric, which is started if it is gone. Lock held. */
+/* Take a lease of the fabric, which is started if it is gone. Lock held. -ECANCELED: it failed. */
 static int ctl_start_locked(struct leasing *l, int lock, struct proto_msg *m)
 {
 	char why[PATH_MAX + 256];
@@ -86,7 +87,10 @@ static int ctl_start_locked(struct leasing *l, int lock, struct proto_msg *m)
 		return sock;
 	unlink(l->p->sock);
 	if (spawn_fabric(l->o, l->p, l->flags & PROTO_F_STAY, lock, why, sizeof(why))) {
-		print_error("fabric %s: %s", l->o->fabric, why);
+		/* A process that died without a word may have left one in its log. */
+		state_files_remove(l->p, why[0]);
+		print_error("fabric %s: %s", l->o->fabric,
+			    why[0] ? why : "its process died while it started");
 		return -ECANCELED;
 	}
 	return ctl_take_lease(l, m);
@@ -152,7 +156,10 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 		if (lock < 0)
 			return print_error("%s: %s", p->lock, strerror(-lock));
 		sock = ctl_start_locked(&l, lock, m);
-		close(lock);
+		if (sock < 0 && access(l.p->sock, F_OK))
+			lock_drop_file(l.p->lock, lock);
+		else
+			close(lock);
 	}
 	ctl_wait_left(&l);
 	if (sock == -ECANCELED)

@@ -32,7 +32,7 @@ int ctl_check_running(const struct opts *o, u64 profile, u64 topology, const str
 /**
  * spawn_fabric() - start the fabric process and wait until its socket is ready.
  * @lock: descriptor of the fabric's lock, held; the new process shares it until it is ready
- * @why: receives a line on failure
+ * @why: receives a line on failure, or is empty: the process died
  * Return: 0 or -1.
  */
 int spawn_fabric(const struct opts *o, const struct fabric_paths *p, bool stay, int lock, char *why,

@@ -212,8 +212,6 @@ static int spawn_await_ready(int fd, char *why, size_t size)
 		return 0;
 	}
 	why[got] = '\0';
-	if (!got)
-		snprintf(why, size, "its process died while it started");
 	return -1;
 }
 

@@ -62,18 +62,25 @@ static int statedir_file_path(char out[PATH_MAX], const char *dir, const char *n
 }
 
 /* The tree has some hundred files, which are slow to write on a disk. */
-static int statedir_sysfs_path(struct fabric_paths *p, const char *name)
+static int statedir_tree_paths(struct fabric_paths *p, const char *name)
 {
-	char shm[64];
-	int n;
+	char shm[64], unique[128];
 
 	snprintf(shm, sizeof(shm), "/dev/shm/rdmaemu-%u", (unsigned)geteuid());
 	if (statedir_is_tmpfs(p->dir) || !statedir_is_tmpfs("/dev/shm") ||
 	    statedir_make_private(shm))
-		return statedir_file_path(p->sysfs, p->dir, name, ".sysfs");
-	n = snprintf(p->sysfs, PATH_MAX, "%s/%016llx.%s.sysfs", shm,
-		     (unsigned long long)fnv1a(FNV1A_BASIS, p->dir, strlen(p->dir)), name);
-	return n < PATH_MAX ? 0 : -1;
+		return statedir_file_path(p->sysfs, p->dir, name, STATE_SYSFS) ||
+				       statedir_file_path(p->alive, p->dir, name, STATE_ALIVE)
+			       ? -1
+			       : 0;
+	if (snprintf(unique, sizeof(unique), "%016llx.%s",
+		     (unsigned long long)fnv1a(FNV1A_BASIS, p->dir, strlen(p->dir)),
+		     name) >= (int)sizeof(unique))
+		return print_error("fabric %s: %s", name, strerror(ENAMETOOLONG));
+	return statedir_file_path(p->sysfs, shm, unique, STATE_SYSFS) ||
+			       statedir_file_path(p->alive, shm, unique, STATE_ALIVE)
+		       ? -1
+		       : 0;
 }
 
 int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
@@ -82,9 +89,9 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 
 	/* cppcheck-suppress ctuuninitvar ; @p is where the result goes */
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
-	if (statedir_file_path(p->lock, dir, name, ".lock") ||
-	    statedir_file_path(p->sock, dir, name, ".sock") ||
-	    statedir_file_path(p->log, dir, name, ".log") || statedir_sysfs_path(p, name))
+	if (statedir_file_path(p->lock, dir, name, STATE_LOCK) ||
+	    statedir_file_path(p->sock, dir, name, STATE_SOCK) ||
+	    statedir_file_path(p->log, dir, name, STATE_LOG) || statedir_tree_paths(p, name))
 		return -1;
 	if (strlen(p->sock) > limit)
 		return print_error(

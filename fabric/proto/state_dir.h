@@ -9,6 +9,7 @@
  *	<dir>/journals/		journals of fabrics that have ended (common/journal_dir.h)
  *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; if <dir> is on a disk, in
  *				/dev/shm/rdmaemu-<uid>
+ *	<name>.alive		next to that tree: flock(2)ed by the fabric process that has made it
  */
 #ifndef FABRIC_PROTO_STATE_DIR_H
 #define FABRIC_PROTO_STATE_DIR_H
@@ -40,6 +41,13 @@ int statedir_open(const char *given, char path[PATH_MAX]);
 /* `run --fresh`: what is between the name that its fabric would have otherwise and a number. */
 #define STATEDIR_FRESH ".fresh-"
 
+/* How the files of a fabric end. */
+#define STATE_LOCK  ".lock"
+#define STATE_SOCK  ".sock"
+#define STATE_LOG   ".log"
+#define STATE_SYSFS ".sysfs"
+#define STATE_ALIVE ".alive"
+
 /** statedir_base_len() - how much of a fabric's name is not of `run --fresh`. */
 size_t statedir_base_len(const char *name);
 
@@ -50,6 +58,7 @@ struct fabric_paths {
 	char sock[PATH_MAX];
 	char log[PATH_MAX];
 	char sysfs[PATH_MAX];
+	char alive[PATH_MAX];
 };
 
 /**
@@ -67,7 +76,8 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name);
 int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name);
 
 /**
- * lock_take() - take the lock under which the fabric starts and ends.
+ * lock_take() - take the lock under which the fabric starts and ends, or that it holds while it
+ * lives.
  * Return: a descriptor that holds it until it is closed; -EWOULDBLOCK if @wait is false and another
  * process has the lock; -errno.
  */

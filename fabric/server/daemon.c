@@ -4,6 +4,7 @@
 #include "emulator/cm/input.h"
 #include "emulator/init.h"
 #include "fabric/capture/capture.h"
+#include "fabric/common/state_sweep.h"
 #include "fabric/core/starter.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/table.h"
@@ -76,6 +77,14 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 	return 0;
 }
 
+/* Before there is any file of the tree, so that no other fabric takes it for a dead one's. */
+static int daemon_lock_tree(struct fabric *f)
+{
+	state_sweep(&f->paths);
+	f->server->alive = lock_take(f->paths.alive, true);
+	return f->server->alive < 0 ? f->server->alive : 0;
+}
+
 static int daemon_make_sysfs(struct fabric *f)
 {
 	/* A fabric that was killed has left its tree. */
@@ -128,6 +137,19 @@ static struct fabric *fabric_new(const struct opts *o)
 	return f;
 }
 
+/* Removing a tree needs descriptors. The next fabric's start sweeps a tree that stays. */
+static void daemon_remove_sysfs(struct fabric *f)
+{
+	int ret = sysfs_remove(f->paths.sysfs);
+
+	if (ret) {
+		close(f->server->spare_fd);
+		ret = sysfs_remove(f->paths.sysfs);
+	}
+	if (!ret)
+		lock_drop_file(f->paths.alive, f->server->alive);
+}
+
 /* Files go first: processes that wait for the hang-up find none left. */
 static void fabric_end(struct fabric *f)
 {
@@ -139,8 +161,10 @@ static void fabric_end(struct fabric *f)
 	follow_push(f);
 	clients_fatal(f);
 	fault_resume_all(f);
-	sysfs_remove(f->paths.sysfs);
+	daemon_remove_sysfs(f);
 	unlink(f->paths.log);
+	if (f->server->idle.lock < 0)
+		idle_lock(f);
 	if (f->server->idle.lock >= 0)
 		lock_drop_file(f->paths.lock, f->server->idle.lock);
 	for (c = f->conns.list; c; c = c->next)
@@ -191,7 +215,10 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	ret = fabric_capture_init(f);
 	if (ret)
 		return ret;
-	ret = daemon_make_topology(f, o, what);
+	*what = f->paths.alive;
+	ret = daemon_lock_tree(f);
+	if (!ret)
+		ret = daemon_make_topology(f, o, what);
 	if (ret)
 		return ret;
 	*what = f->paths.sysfs;
@@ -220,8 +247,8 @@ int daemon_main(const struct opts *o)
 	}
 	what = join_start(f, o);
 	if (what) {
-		starter_report_failure(f, "cannot start: %s", what);
 		fabric_end(f);
+		starter_report_failure(f, "cannot start: %s", what);
 		return 1;
 	}
 	server_loop(f);

@@ -18,6 +18,7 @@ struct server {
 	const struct opts *opts; /* that the fabric was started with */
 	struct watch listen;
 	struct watch signals;
+	int alive; /* the lock of fabric_paths.alive */
 	int spare_fd; /* closed for a moment when no other descriptor is available */
 	u32 n_cpus;
 	struct crowd crowd; /* whether other processes keep the CPUs busy */
