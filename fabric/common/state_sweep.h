@@ -5,8 +5,8 @@
  *
  * A fabric process holds the lock of <name>.alive from before it makes its tree until it has
  * removed it. A tree whose lock is free is therefore a dead fabric's, whatever its state directory
- * was; one without that file is left alone. A socket is a dead fabric's if nothing listens while <name>.lock
- * is held, under which fabrics start and end.
+ * was; one without that file is left alone. A socket is a dead fabric's if nothing listens while
+ * <name>.lock is held, under which fabrics start and end.
  */
 #ifndef FABRIC_COMMON_STATE_SWEEP_H
 #define FABRIC_COMMON_STATE_SWEEP_H
