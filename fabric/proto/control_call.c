@@ -97,8 +97,11 @@ int ctl_receive(int sock, struct proto_msg *m, int *fd)
 
 int ctl_ask(int sock, struct proto_msg *m, int give, int *fd)
 {
-	if (ctl_send_msg(sock, m, give) < 0)
-		return errno == EAGAIN ? -ETIMEDOUT : errno == ECONNRESET ? -EPIPE : -errno;
+	if (ctl_send_msg(sock, m, give) >= 0)
+		return ctl_receive(sock, m, fd);
+	if (errno != EPIPE && errno != ECONNRESET)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	/* A fabric that could not take the connection may have said why. */
 	return ctl_receive(sock, m, fd);
 }
 

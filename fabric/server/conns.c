@@ -388,20 +388,38 @@ static void conn_on_message(struct fabric *f, struct watch *w, u32 events)
 		conn_close(f, c);
 }
 
+/*
+ * Hang up. The peer, which may have sent its request or not, reads why: unread requests would turn
+ * the answer into ECONNRESET.
+ */
+static void conn_refuse(int fd, int err)
+{
+	struct proto_msg m = { .magic = PROTO_MAGIC, .ret = err };
+
+	while (recv(fd, &m.lease, sizeof(m.lease), MSG_DONTWAIT) > 0)
+		;
+	memset(&m.lease, 0, sizeof(m.lease));
+	send(fd, &m, sizeof(m), MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(fd);
+}
+
 static void conn_admit(struct fabric *f, int fd)
 {
 	socklen_t len = sizeof(struct ucred);
 	struct conn *c = calloc(1, sizeof(*c));
+	int ret = -EUSERS;
 
 	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &len)) {
-		fabric_note(f, "connection dropped: no credentials: %s", strerror(errno));
+		ret = -errno;
+		fabric_note(f, "connection dropped: no credentials: %s", strerror(-ret));
 	} else if (c->cred.uid != geteuid()) {
+		ret = -EACCES;
 		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
 	} else if (f->conns.n >= MAX_CONNS) {
 		fabric_note(f, "process %d refused: %u connections are open", c->cred.pid,
 			    f->conns.n);
-	} else if (loop_watch_add(f, &c->w, fd, conn_on_message)) {
-		fabric_note(f, "connection dropped: %s", strerror(errno));
+	} else if ((ret = loop_watch_add(f, &c->w, fd, conn_on_message))) {
+		fabric_note(f, "connection dropped: %s", strerror(-ret));
 	} else {
 		c->next = f->conns.list;
 		f->conns.list = c;
@@ -410,7 +428,7 @@ static void conn_admit(struct fabric *f, int fd)
 		return;
 	}
 	free(c);
-	close(fd);
+	conn_refuse(fd, ret);
 }
 
 /* Without a free descriptor a connection would wait, and wake the loop, indefinitely: hang up. */
@@ -421,7 +439,7 @@ static void conn_reject_one(struct fabric *f)
 	close(f->server->spare_fd);
 	fd = accept4(f->server->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		close(fd);
+		conn_refuse(fd, -EMFILE);
 	f->server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	fabric_note(f, "connection dropped: no descriptors are left");
 }

@@ -125,7 +125,9 @@ def start(fail, error, state):
     status, out, err = command(["fabric", "start"], state, fail)
     if status == 0:
         status, out, err = command(["fabric", "stop"], state)
-        good = status == 0 or error == KILL
+        good = status == 0 or error == KILL or len(lines_of(err)) == 1
+        if status:
+            command(["fabric", "stop"], state)
     else:
         good = error == KILL or (status in (1, 127) and len(err.splitlines()) == 1)
         command(["fabric", "stop"], state)
