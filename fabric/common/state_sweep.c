@@ -10,10 +10,22 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define ALIVE_TRIES   400 /* 4 s */
+#define ALIVE_WAIT_US 10000
+
+int state_alive_take(const struct fabric_paths *p)
+{
+	int fd, tries = 0;
+
+	while ((fd = lock_take(p->alive, false)) == -EWOULDBLOCK && tries++ < ALIVE_TRIES)
+		usleep(ALIVE_WAIT_US);
+	return fd == -EWOULDBLOCK ? -EBUSY : fd;
+}
+
 void state_files_remove(const struct fabric_paths *p, bool log)
 {
-	int alive = lock_take(p->alive, true);
-	int ret = tree_remove(p->sysfs);
+	int alive = state_alive_take(p);
+	int ret = alive == -EBUSY ? alive : tree_remove(p->sysfs);
 
 	unlink(p->sock);
 	if (log)

@@ -14,6 +14,12 @@
 #include "fabric/proto/state_dir.h"
 
 /**
+ * state_alive_take() - take the lock that says that the fabric lives. Another process may have it
+ * for a moment, as it sweeps, or longer, if its state directory was removed and made anew.
+ * Return: a descriptor, -EBUSY or -errno.
+ */
+int state_alive_take(const struct fabric_paths *p);
+/**
  * state_files_remove() - remove the files of a fabric whose process has ended. Its lock is held.
  * @log: its log, too
  */

@@ -81,7 +81,7 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 static int daemon_lock_tree(struct fabric *f)
 {
 	state_sweep(&f->paths);
-	f->server->alive = lock_take(f->paths.alive, true);
+	f->server->alive = state_alive_take(&f->paths);
 	return f->server->alive < 0 ? f->server->alive : 0;
 }
 
@@ -140,7 +140,12 @@ static struct fabric *fabric_new(const struct opts *o)
 /* Removing a tree needs descriptors. The next fabric's start sweeps a tree that stays. */
 static void daemon_remove_sysfs(struct fabric *f)
 {
-	int ret = sysfs_remove(f->paths.sysfs);
+	struct stat st;
+	int ret;
+
+	if (fstat(f->server->alive, &st) || !server_file_is_own(f->paths.alive, &st))
+		return;
+	ret = sysfs_remove(f->paths.sysfs);
 
 	if (ret) {
 		close(f->server->spare_fd);
@@ -150,20 +155,32 @@ static void daemon_remove_sysfs(struct fabric *f)
 		lock_drop_file(f->paths.alive, f->server->alive);
 }
 
-/* Files go first: processes that wait for the hang-up find none left. */
+static void daemon_remove_log(struct fabric *f)
+{
+	struct stat st;
+
+	if (!fstat(STDERR_FILENO, &st) && server_file_is_own(f->paths.log, &st))
+		unlink(f->paths.log);
+}
+
+/*
+ * Files go first: processes that wait for the hang-up find none left. If the directory was removed,
+ * the files there may be another fabric's.
+ */
 static void fabric_end(struct fabric *f)
 {
 	struct conn *c;
 
 	fabric_capture_shutdown(f);
 	log_keep(f);
-	unlink(f->paths.sock);
+	if (server_file_is_own(f->paths.sock, &f->server->sock_file))
+		unlink(f->paths.sock);
 	follow_push(f);
 	clients_fatal(f);
 	fault_resume_all(f);
 	daemon_remove_sysfs(f);
-	unlink(f->paths.log);
-	if (f->server->idle.lock < 0)
+	daemon_remove_log(f);
+	if (f->server->idle.lock < 0 && !f->server->vanished)
 		idle_lock(f);
 	if (f->server->idle.lock >= 0)
 		lock_drop_file(f->paths.lock, f->server->idle.lock);
@@ -217,6 +234,11 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return ret;
 	*what = f->paths.alive;
 	ret = daemon_lock_tree(f);
+	if (ret == -EBUSY) {
+		*what = "a fabric of this name lives, whose state directory was removed; end its "
+			"programs first";
+		return -ECANCELED;
+	}
 	if (!ret)
 		ret = daemon_make_topology(f, o, what);
 	if (ret)
@@ -227,9 +249,13 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return ret;
 	*what = f->paths.sock;
 	ret = server_listen(f);
-	if (!ret)
-		fabric_ports_watch(f);
-	return ret;
+	if (ret)
+		return ret;
+	fabric_ports_watch(f);
+	ret = server_watch_socket(f);
+	if (ret)
+		fabric_note(f, "%s is not watched: %s", f->paths.sock, strerror(-ret));
+	return 0;
 }
 
 int daemon_main(const struct opts *o)

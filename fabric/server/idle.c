@@ -33,6 +33,9 @@ bool idle_lock(struct fabric *f)
 {
 	struct idle *l = &f->server->idle;
 
+	/* The lock may be that of a fabric that has the name now, and waits for this one's end. */
+	if (f->server->vanished)
+		return true;
 	if (l->lock < 0)
 		l->lock = lock_take(f->paths.lock, false);
 	/* Without a lock file (its directory was removed) nobody can be waiting for it. */

@@ -13,11 +13,16 @@
 #include "fabric/server/leases.h"
 #include "fabric/server/work.h"
 
+#include <sys/stat.h>
+
 /** struct server - state of server/. All times are real time. */
 struct server {
 	const struct opts *opts; /* that the fabric was started with */
 	struct watch listen;
 	struct watch signals;
+	struct watch socket; /* inotify: the file of the socket */
+	struct stat sock_file;
+	bool vanished; /* that file was removed */
 	int alive; /* the lock of fabric_paths.alive */
 	int spare_fd; /* closed for a moment when no other descriptor is available */
 	u32 n_cpus;
@@ -28,6 +33,13 @@ struct server {
 	struct clock_move move;
 	struct xfer xfer[MAX_XFERS];
 };
+
+/* --- socket_watch.c --- */
+
+/** server_file_is_own() - whether @path is still the file that @own describes. */
+bool server_file_is_own(const char *path, const struct stat *own);
+/** server_watch_socket() - leave when the file of the socket is removed. Return: 0 or -errno. */
+int server_watch_socket(struct fabric *f);
 
 /* --- loop.c --- */
 

@@ -3,7 +3,7 @@
 # settings: one: fabrics of its own
 # A fabric that was killed leaves files until any fabric of the user starts; a living one keeps its own.
 . "$(dirname "$0")/../../lib/lib.sh"
-need ibv_devinfo
+need ibv_devinfo ibv_asyncwatch
 dead=dead$$ living=living$$ next=next$$
 fresh=fresh$$.fresh-1
 mkdir -m 700 "$TEST_DIR/one" "$TEST_DIR/two"
@@ -61,6 +61,23 @@ check "and a device" limit "$RDMAEMU" run --fabric $living --dir "$TEST_DIR/one"
 fabric $next one fabric stop
 fabric $living one fabric stop
 is "who is stopped leaves nothing" "$(files $next)$(files $living)" ""
+
+# A state directory that is removed while a fabric lives there.
+fabric $living two fabric start
+pid=$(fabric $living two status --json | json 'd["pid"]')
+"$RDMAEMU" run --fabric $living --dir "$TEST_DIR/two" -- ibv_asyncwatch >"$TEST_DIR/program" 2>&1 </dev/null &
+job=$!
+wait_for 30 test -s "$TEST_DIR/program"
+rm -rf "$TEST_DIR/two"
+mkdir -m 700 "$TEST_DIR/two"
+is "nobody finds the fabric" "$(fabric $living two status 2>&1)" "rdmaemu: fabric $living is not running"
+is "it serves its program" "$(kill -0 "$pid" && echo yes)" yes
+kill $job
+wait $job 2>/dev/null
+check "and leaves with it" wait_for 30 eval "! kill -0 $pid"
+check "another one of that name starts" fabric $living two fabric start
+fabric $living two fabric stop
+is "nothing of either is left" "$(files $living)" ""
 
 # A start that fails: here for lack of space, at a file in the middle of the tree.
 "$T/sys_fail" create 28 200 "$TEST_DIR/count" "$RDMAEMU" fabric start --fabric $next --dir "$TEST_DIR/one" \
