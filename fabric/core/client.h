@@ -19,6 +19,11 @@ struct client {
 	bool dead; /* it has exited or hung up, and waits to be reaped */
 	bool freed; /* reaped; its memory is freed when the current batch of events is done */
 	struct conn *conn;
+	/*
+	 * The eventfd that it writes to when there is work. Edge-triggered and never read: a client
+	 * could empty it before the read, which would then block. No other client has it.
+	 */
+	struct watch kick;
 	int seg_fd;
 	int helper_fd;
 	int *chan_fd; /* [SEG_MAX_CHANS], -1: there is none */

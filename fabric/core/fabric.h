@@ -3,10 +3,10 @@
  * DOC: the fabric process, inside.
  *
  * One thread serves one epoll loop (server/loop.c). Its events are connections and their requests
- * (server/conns.c), exits of processes (pidfds), the kick eventfd that clients write to when there
- * is work for this process, a timer and signals. Requests are answered at once; none needs the
- * engine token, since its holder may be the client that asks. Engine work (server/work.c) needs the
- * token, and never waits for it.
+ * (server/conns.c), exits of processes (pidfds), the kick eventfds that clients write to when
+ * there is work for this process, a timer and signals. Requests are answered at once; none needs
+ * the engine token, since its holder may be the client that asks. Engine work (server/work.c) needs
+ * the token, and never waits for it.
  *
  * The arrows between the folders run one way:
  *

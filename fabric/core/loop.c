@@ -26,11 +26,17 @@ void loop_watch_events(struct fabric *f, struct watch *w, u32 events)
 	epoll_ctl(f->loop.epoll, EPOLL_CTL_MOD, w->fd, &ev);
 }
 
+void loop_watch_remove(struct fabric *f, struct watch *w)
+{
+	if (w->fd >= 0)
+		epoll_ctl(f->loop.epoll, EPOLL_CTL_DEL, w->fd, NULL);
+}
+
 void loop_watch_close(struct watch *w)
 {
 	if (w->fd < 0)
 		return;
-	/* Closing alone is not enough when a copy of the descriptor lives elsewhere; none does. */
+	/* Not enough where another process has a copy: loop_watch_remove() comes first. */
 	close(w->fd);
 	w->fd = -1;
 }

@@ -22,7 +22,7 @@ struct watch {
 /** struct loop - what the loop waits for. */
 struct loop {
 	int epoll;
-	struct watch kick; /* eventfd: clients and threads write to it when there is work */
+	struct watch kick; /* eventfd: threads of this process write to it when there is work */
 	struct watch timer;
 	u64 timer_at; /* real time that the timer is set to, or NEVER */
 	bool kicked; /* look for engine work now */
@@ -33,7 +33,9 @@ int loop_watch_add(struct fabric *f, struct watch *w, int fd,
 		   void (*fn)(struct fabric *f, struct watch *w, u32 events));
 /** loop_watch_events() - wait for other events than EPOLLIN: EPOLL* bits. */
 void loop_watch_events(struct fabric *f, struct watch *w, u32 events);
-/** loop_watch_close() - take a descriptor out of the set and close it. */
+/** loop_watch_remove() - take a descriptor out of the set that another process holds as well. */
+void loop_watch_remove(struct fabric *f, struct watch *w);
+/** loop_watch_close() - close a descriptor: it leaves the set if no other process holds it. */
 void loop_watch_close(struct watch *w);
 
 #endif

@@ -18,6 +18,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -84,11 +86,14 @@ static int client_make_segment(struct client *cl)
 	return ret;
 }
 
-static void client_release(struct client *cl)
+static void client_release(struct fabric *f, struct client *cl)
 {
 	int i;
 
 	loop_watch_close(&cl->exit);
+	/* The program may live on and keep its descriptor. */
+	loop_watch_remove(f, &cl->kick);
+	loop_watch_close(&cl->kick);
 	seg_map_drop(&cl->map);
 	cl->seg = NULL;
 	if (cl->seg_fd >= 0)
@@ -107,7 +112,7 @@ static struct client *client_new(void)
 
 	if (!cl)
 		return NULL;
-	cl->exit.fd = cl->seg_fd = cl->helper_fd = -1;
+	cl->exit.fd = cl->kick.fd = cl->seg_fd = cl->helper_fd = -1;
 	cl->chan_fd = malloc(SEG_MAX_CHANS * sizeof(int));
 	if (!cl->chan_fd) {
 		free(cl);
@@ -166,6 +171,23 @@ static int client_hello_check(const struct conn *c, const struct proto_hello *h)
 	return 0;
 }
 
+static void client_on_kick(struct fabric *f, struct watch *w, u32 events)
+{
+	(void)w;
+	(void)events;
+	f->loop.kicked = true;
+}
+
+static int client_make_kick(struct fabric *f, struct client *cl)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int ret = fd < 0 ? -errno : loop_watch_add(f, &cl->kick, fd, client_on_kick);
+
+	if (!ret)
+		loop_watch_events(f, &cl->kick, EPOLLIN | EPOLLET);
+	return ret;
+}
+
 /* Prepare all of a new client except its entry in the HCA. */
 static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 {
@@ -178,7 +200,8 @@ static int client_prepare(struct fabric *f, struct conn *c, struct client *cl)
 		if (ret)
 			return ret;
 	}
-	return client_make_segment(cl);
+	ret = client_make_kick(f, cl);
+	return ret ? ret : client_make_segment(cl);
 }
 
 /* The client's own identity and settings, for its PROTO_HELLO. */
@@ -218,7 +241,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	ret = client_prepare(f, c, cl);
 	id = ret ? ret : hca_add_client(f->hca);
 	if (id < 0) {
-		client_release(cl);
+		client_release(f, cl);
 		free(cl->chan_fd);
 		free(cl);
 		return id;
@@ -240,7 +263,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 
 	client_welcome(f, cl, &m->welcome);
 	fds[(*n_fds)++] = cl->seg_fd;
-	fds[(*n_fds)++] = f->loop.kick.fd;
+	fds[(*n_fds)++] = cl->kick.fd;
 	if (!f->isolated)
 		fds[(*n_fds)++] = f->hca_fd;
 	return 0;
@@ -282,7 +305,7 @@ bool client_is_image_gone(struct fabric *f, struct client *cl)
 void client_free(struct fabric *f, struct client *cl)
 {
 	helper_client_freed(f, cl);
-	client_release(cl);
+	client_release(f, cl);
 	f->clients.by_id[cl->id] = NULL;
 	f->clients.n--;
 	f->clients.n_dead--;

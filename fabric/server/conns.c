@@ -13,6 +13,7 @@
 #include "fabric/inject/inject.h"
 #include "fabric/journal/log.h"
 #include "fabric/nodes/ports.h"
+#include "fabric/server/channels.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/conn_nldev.h"
 #include "fabric/server/leases.h"
@@ -125,40 +126,9 @@ static struct client *conn_peer_find(struct fabric *f, const struct proto_msg *m
 	return *err ? NULL : cl;
 }
 
-/* A write to it must never block the fabric process, whatever file the client has sent. */
-static bool fd_is_eventfd(int fd)
-{
-	char path[32], target[32] = "";
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (readlink(path, target, sizeof(target) - 1) < 0)
-		return errno == ENOENT; /* without /proc it cannot be checked */
-	return !strcmp(target, "anon_inode:[eventfd]");
-}
-
-static int client_chan_add(struct client *cl, u32 chan, int *fd)
-{
-	if (chan >= SEG_MAX_CHANS || *fd < 0 || !fd_is_eventfd(*fd))
-		return -EINVAL;
-	if (cl->chan_fd[chan] >= 0)
-		close(cl->chan_fd[chan]);
-	cl->chan_fd[chan] = *fd;
-	*fd = -1;
-	return 0;
-}
-
-static int client_chan_del(struct client *cl, u32 chan)
-{
-	if (chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
-		return -ENOENT;
-	close(cl->chan_fd[chan]);
-	cl->chan_fd[chan] = -1;
-	return 0;
-}
-
 static int client_set_helper_fd(struct fabric *f, struct client *cl, int *fd)
 {
-	if (*fd < 0 || !fd_is_eventfd(*fd))
+	if (*fd < 0 || !channel_is_eventfd(*fd))
 		return -EINVAL;
 	if (cl->helper_fd >= 0)
 		close(cl->helper_fd);
@@ -177,9 +147,9 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 
 	switch (m->op) {
 	case PROTO_CHAN_ADD:
-		return client_chan_add(cl, m->peer.chan, fd);
+		return channel_add(cl, m->peer.chan, fd);
 	case PROTO_CHAN_DEL:
-		return client_chan_del(cl, m->peer.chan);
+		return channel_del(cl, m->peer.chan);
 	case PROTO_HELPER_FD:
 		return client_set_helper_fd(f, cl, fd);
 	}

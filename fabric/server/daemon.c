@@ -219,6 +219,11 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	*what = "descriptors";
 	if (f->loop.epoll < 0 || f->loop.kick.fd < 0)
 		return -errno;
+	/* Programs of a direct fabric trust each other: there, poll(2) and write(2) will do. */
+	*what = "asynchronous I/O, which an isolated fabric needs";
+	ret = eventfd_signaller_open(&f->server->signaller);
+	if (ret && f->isolated)
+		return ret;
 	*what = "HCA memory";
 	ret = daemon_make_hca(f, o);
 	if (!ret)

@@ -10,6 +10,7 @@
 #include "fabric/link/queue.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/helper.h"
+#include "fabric/server/server.h"
 
 static u64 host_now(void *ctx)
 {
@@ -63,8 +64,8 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 
 	if (!cl || chan >= SEG_MAX_CHANS || cl->chan_fd[chan] < 0)
 		return;
-	ret = eventfd_signal(cl->chan_fd[chan]);
-	if (ret && ret != -EAGAIN)
+	ret = eventfd_signal(&f->server->signaller, cl->chan_fd[chan]);
+	if (ret)
 		fabric_note(f, "event channel %u of client %u: %s", chan, client, strerror(-ret));
 }
 

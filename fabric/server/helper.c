@@ -22,7 +22,6 @@
 #include "fabric/link/link.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <unistd.h>
 
 /* The owner of a copy: the requester that runs, or a flow of the links. */
@@ -117,17 +116,6 @@ static bool xfer_take_helper(struct fabric *f, struct xfer *x, u32 id, struct cl
 	return true;
 }
 
-int eventfd_signal(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	const u64 one = 1;
-
-	/* The descriptor is the client's, which may have filled it up: never block on it. */
-	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
-		return -EAGAIN;
-	return write(fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
-}
-
 /* Have the helper copy @len bytes of @mem at @off to or from its bounce buffer. */
 static void helper_job_post(struct fabric *f, struct client *cl, bool write_it,
 			    const struct hca_mem *mem, u64 off, u64 len, u64 key)
@@ -153,7 +141,7 @@ static void helper_job_post(struct fabric *f, struct client *cl, bool write_it,
 	job->key = key;
 	job->result = 0;
 	store_release(&job->state, HELPER_BUSY);
-	ret = eventfd_signal(cl->helper_fd);
+	ret = eventfd_signal(&f->server->signaller, cl->helper_fd);
 	if (ret)
 		fabric_note(f, "helper of client %u: %s", cl->id, strerror(-ret));
 }

@@ -40,7 +40,4 @@ void helper_ready(struct fabric *f, struct client *cl);
 /** helper_client_freed() - a client is freed: drop the transfers that touch it. */
 void helper_client_freed(struct fabric *f, struct client *cl);
 
-/** eventfd_signal() - add one to a client's eventfd without waiting. Return: 0 or -errno. */
-int eventfd_signal(int fd);
-
 #endif

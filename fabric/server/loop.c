@@ -208,6 +208,7 @@ void server_loop(struct fabric *f)
 		next = min_u64(next, join_tick(f));
 		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, fabric_capture_tick(f));
+		next = min_u64(next, channels_tick(f));
 		next = min_u64(next, loop_try_leave(f, real_ns()));
 		if (f->server->idle.left)
 			return;

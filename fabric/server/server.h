@@ -7,7 +7,9 @@
 #include "fabric/common/opts.h"
 #include "fabric/core/fabric.h"
 #include "fabric/server/clock_move.h"
+#include "fabric/server/channels.h"
 #include "fabric/server/conns.h"
+#include "fabric/server/eventfd_signal.h"
 #include "fabric/server/helper.h"
 #include "fabric/server/idle.h"
 #include "fabric/server/leases.h"
@@ -25,12 +27,14 @@ struct server {
 	bool vanished; /* that file was removed */
 	int alive; /* the lock of fabric_paths.alive */
 	int spare_fd; /* closed for a moment when no other descriptor is available */
+	struct eventfd_signaller signaller;
 	u32 n_cpus;
 	struct crowd crowd; /* whether other processes keep the CPUs busy */
 	struct leases leases;
 	struct idle idle;
 	struct work work;
 	struct clock_move move;
+	struct channel_watch channels;
 	struct xfer xfer[MAX_XFERS];
 };
 

@@ -284,6 +284,7 @@ static void shim_host_notify(void *ctx, u32 client, u32 chan)
 	p = peer_get(client);
 	fd = p ? peer_chan_fd(p, client, chan) : -1;
 	if (fd >= 0)
+		/* Blocks if the peer has filled it up: see fabric/server/channels.c. */
 		sys_write(fd, &one, sizeof(one));
 }
 
