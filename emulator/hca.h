@@ -512,6 +512,7 @@ struct hca {
 	struct journal_key key_fault; /* the last key that was refused: mem.c */
 	u64 error_seq;
 	u64 notice_seq;
+	u64 flood_seq; /* entries that were counted in another: journal/alike.c */
 	struct journal_entry error[JOURNAL_ERRORS];
 	struct journal_entry notice[JOURNAL_NOTICES];
 

@@ -189,7 +189,9 @@ struct journal_who {
  * @n: by @kind and @why
  * @rule: number of the fault rule that caused it, 0: none
  * @key: the key that was refused, by this side or, with WHY_NAK, by the peer
- * @more: further entries like this one that were not written; @until: time of the last of them
+ * @more: further entries like this one, which it counts; @until: time of the last of them
+ * @counted: hca.flood_seq when it counted the last of them
+ * @counted_in: 0, or how far before this entry is the one that counts it
  * @call: name of the function, if @optype is JOP_CALL
  */
 struct journal_entry {
@@ -221,8 +223,9 @@ struct journal_entry {
 	u8 has_wr_id;
 	u32 attempt;
 	u32 more;
-	u32 pad;
+	u32 counted_in;
 	u64 until;
+	u64 counted;
 	struct journal_key key;
 	char call[JOURNAL_NAME];
 };

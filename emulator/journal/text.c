@@ -417,7 +417,7 @@ static void text_more(struct text *t, const struct journal_entry *j, u64 epoch)
 {
 	if (!j->more)
 		return;
-	text_printf(t, "; %u more like this until ", j->more);
+	text_printf(t, "; %llu times, the last at ", 1ull + j->more);
 	text_time(t, j->until, epoch);
 }
 

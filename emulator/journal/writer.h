@@ -87,7 +87,7 @@ struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp);
 /* --- alike.c --- */
 
 /**
- * journal_count_alike() - count a notice in an entry like it, if there are many of these already.
+ * journal_count_alike() - count a notice in the first one like it, if there are many already.
  * Return: false: it is to be written. Token held.
  */
 __cold bool journal_count_alike(struct hca *hca, const struct journal_entry *j, u64 now);

@@ -32,7 +32,7 @@ struct conn {
 	struct watch w;
 	struct ucred cred;
 	struct client *client; /* NULL: its process is no client */
-	struct proto_msg *follow; /* the PROTO_LOG request that it follows, moved on; NULL: none */
+	struct follower *follow; /* of the journal: journal/follow.c; NULL: none */
 	struct nldev *nldev; /* it is a netlink socket; NULL: it is not */
 	struct lease *lease; /* that it took, as long as that lives; NULL: none */
 	u64 scenario; /* hash of the scenario that it added for its run; 0: none */

@@ -52,12 +52,19 @@ static void log_print_json(FILE *out, struct fabric *f, const struct journal_ent
 void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
 {
 	bool array = !(flags & PROTO_F_LINES), any = false;
+	bool counts = q->floods != UINT64_MAX;
 	const struct journal_entry *j;
+	struct journal_entry alone;
 	const struct note *n;
 	struct log_cursor c;
 
 	log_start(&c, f, q);
 	while (log_next(&c, &j, &n)) {
+		if (j && j->more && !counts) {
+			alone = *j;
+			alone.more = 0;
+			j = &alone;
+		}
 		if (array)
 			log_print_json(out, f, j, n, any ? ",\n  " : "[\n  ");
 		else
@@ -68,6 +75,28 @@ void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
 		fprintf(out, "%s", any ? "\n]\n" : "[]\n");
 	else if (any)
 		fprintf(out, "\n");
+}
+
+/* See proto_log.floods. */
+static void log_print_floods(FILE *out, struct fabric *f, struct proto_log *q)
+{
+	struct proto_log past = *q;
+	u64 since = q->floods;
+	const struct journal_entry *j;
+	const struct note *n;
+	struct log_cursor c;
+
+	q->floods = load_acquire(&f->hca->flood_seq);
+	if (q->floods <= since || !q->notices)
+		return;
+	past.notices = 0;
+	past.errors = past.notes = UINT64_MAX;
+	log_start(&c, f, &past);
+	while (log_next(&c, &j, &n))
+		if (j && j->counted > since && j->seq <= q->notices) {
+			log_print_json(out, f, j, NULL, "");
+			fputc('\n', out);
+		}
 }
 
 int log_make(struct fabric *f, struct proto_log *q, u32 flags)
@@ -81,9 +110,12 @@ int log_make(struct fabric *f, struct proto_log *q, u32 flags)
 	out = text_begin(&text);
 	if (!out)
 		return -ENOMEM;
-	if (flags & PROTO_F_SUMMARY)
+	if (flags & PROTO_F_SUMMARY) {
 		log_summary(out, f, q);
-	else
+	} else {
+		if ((flags & PROTO_F_LINES) && q->floods != UINT64_MAX)
+			log_print_floods(out, f, q);
 		log_print(out, f, q, flags);
+	}
 	return text_end(&text);
 }

@@ -31,9 +31,9 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j);
 int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m);
 /** follow_end() - the connection closes. */
 void follow_end(struct fabric *f, struct conn *c);
-/** follow_push() - send new entries to followers. */
+/** follow_push() - the fabric ends: send new entries to followers, and the counts of floods. */
 void follow_push(struct fabric *f);
-/** follow_tick() - the same, if it is time. Return: when to come back (real time), or NEVER. */
+/** follow_push() - the fabric ends: send the last entries and counts to followers. */
 u64 follow_tick(struct fabric *f);
 
 #endif

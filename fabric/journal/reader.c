@@ -110,10 +110,15 @@ static bool log_query_wants_side(const struct fabric *f, const struct journal_wh
 	return !q->run || w->run == q->run;
 }
 
-/* Whether either side of the entry has all that the query asks for. */
+/*
+ * Whether either side of the entry has all that the query asks for. The first of a flood stands for
+ * all of it.
+ */
 static bool log_query_wants(const struct fabric *f, const struct journal_entry *j,
 			    const struct proto_log *q)
 {
+	if (j->counted_in)
+		return false;
 	/* A query for a run excludes actions of others on its programs, except for drops. */
 	return log_query_wants_side(f, &j->who, q) ||
 	       ((!q->run || j->kind == JRN_DROP) && log_query_wants_side(f, &j->peer, q));

@@ -289,6 +289,9 @@ struct proto_clock {
  * struct proto_log - a query for entries of the journal and of the fabric's own notes.
  * @errors, @notices, @notes: positions from which on entries are new
  * 	SUMMARY: out: number of errors and of notices
+ * @floods: LINES: entries before @notices that have counted others since hca.flood_seq had this
+ *	value come first (emulator/journal/alike.c); out: hca.flood_seq.
+ *	UINT64_MAX: none come first, and new ones come without a count
  * @lost: out: entries that were overwritten before this query
  *	SUMMARY: out: entries of kinds that had no room
  * @clients: SUMMARY: out: programs of @run that have not ended yet
@@ -301,6 +304,7 @@ struct proto_log {
 	u64 errors;
 	u64 notices;
 	u64 notes;
+	u64 floods;
 	u64 lost;
 	u64 clients;
 	char program[JOURNAL_NAME];
