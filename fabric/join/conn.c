@@ -123,19 +123,21 @@ int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, con
 
 /* --- opening and closing --- */
 
-/* Outgoing connections that no one answers leave room for incoming ones, and vice versa. */
+/*
+ * Outgoing connections that no one answers leave room for incoming ones; admission.c sees to the
+ * reverse. An event of the connection that had the slot may wait until the next turn of the loop.
+ */
 static struct jconn *jconn_free_slot(struct join *j, bool out)
 {
 	u32 i, early = 0;
 	struct jconn *slot = NULL;
 
 	for (i = 0; i < JOIN_MAX_CONNS; i++) {
-		early += j->conn[i].state != JC_FREE && j->conn[i].state != JC_UP &&
-			 j->conn[i].out == out;
-		if (j->conn[i].state == JC_FREE && !slot)
+		early += j->conn[i].state != JC_FREE && j->conn[i].state != JC_UP && j->conn[i].out;
+		if (j->conn[i].state == JC_FREE && !slot && j->conn[i].closed != j->n_ticks)
 			slot = &j->conn[i];
 	}
-	return early < JOIN_MAX_EARLIES ? slot : NULL;
+	return out && early >= JOIN_MAX_EARLIES ? NULL : slot;
 }
 
 static void jconn_name_peer(struct jconn *c, const struct sockaddr_storage *sa)
@@ -218,6 +220,7 @@ struct jconn *jconn_new(struct fabric *f, int fd, bool out, const struct sockadd
 	c->state = out ? JC_CONNECTING : JC_HELLO;
 	c->out = out;
 	c->since = c->heard_at = c->sent_at = c->moved_at = real_ns();
+	admission_net(sa, c->net);
 	jconn_name_peer(c, sa);
 	return c;
 }
@@ -226,13 +229,16 @@ void jconn_close(struct fabric *f, struct jconn *c, const char *why)
 {
 	if (c->state == JC_FREE)
 		return;
-	if (why)
+	if (why && !c->out && c->state != JC_UP)
+		admission_note(f, c, why);
+	else if (why)
 		fabric_note(f, "join: %s%s%s: %s", c->member ? c->member->name : "",
 			    c->member ? " at " : "", c->who, why);
 	loop_watch_close(&c->w);
 	munmap(c->rx, JOIN_RX_SIZE);
 	munmap(c->tx.mem, JOIN_TX_SIZE);
 	c->state = JC_FREE;
+	c->closed = f->join->n_ticks;
 	mesh_conn_down(f, c);
 }
 

@@ -170,7 +170,7 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 /* Forward a frame to another member that is connected with this fabric. */
 static void frames_forward(struct fabric *f, const struct join_hdr *h, const u8 *frame)
 {
-	struct member *m = mesh_member(f, h->dst, false);
+	struct member *m = mesh_member(f, h->dst);
 	u8 *p = m && m->conn ? jconn_reserve(m->conn, h->len) : NULL;
 
 	/*
@@ -200,7 +200,7 @@ static const char *frames_route(struct fabric *f, struct jconn *c, const struct 
 	if (h->src != m->id) {
 		if (!jconn_has_route_to(c, h->src))
 			return "a frame of another member";
-		m = mesh_member(f, h->src, false);
+		m = mesh_member(f, h->src);
 		/*
 		 * A member that uses another route than this fabric is about to change it, or this
 		 * fabric is.

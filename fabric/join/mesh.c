@@ -1,132 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: the mesh: its members, the connections between them, and when to retry what. */
+/** DOC: the mesh: connections that come and go, and the deadlines of them and of members. */
 #include "fabric/join/mesh.h"
 #include "fabric/core/starter.h"
 #include "fabric/common/opts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/random.h>
-#include <unistd.h>
-
-#define RETRY_MIN_NS (20 * NSEC_PER_MSEC)
-#define RETRY_MAX_NS NSEC_PER_SEC
-
-/* --- members --- */
-
-/* Give the member's slot away. Its devices and nodes stay, but do not become the next member's. */
-static void member_forget(struct fabric *f, struct member *m)
-{
-	struct hca *hca = f->hca;
-	u32 i;
-
-	for (i = 0; i < hca->n_devs; i++)
-		if (hca->dev[i].member == m->number) {
-			hca->dev[i].member = JOIN_FORGOTTEN;
-			f->join->far_index[i] = JOIN_NOWHERE;
-		}
-	for (i = 0; i < hca->n_nodes; i++)
-		if (hca->node[i].member == m->number)
-			hca->node[i].member = JOIN_FORGOTTEN;
-	free(m);
-}
-
-struct member *mesh_member(struct fabric *f, u64 id, bool make)
-{
-	struct join *j = f->join;
-	struct member *m, **slot = NULL;
-	u32 i;
-
-	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
-		m = j->member[i];
-		if (m && m->id == id)
-			return m;
-		if (!slot && (!m || (m->dead && !m->via && m->next_try == NEVER)))
-			slot = &j->member[i];
-	}
-	if (!make || !slot)
-		return NULL;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	if (*slot)
-		member_forget(f, *slot);
-	*slot = m;
-	m->id = id;
-	m->number = (u32)(slot - j->member) + 1;
-	m->next_try = NEVER;
-	m->dead = true;
-	snprintf(m->name, sizeof(m->name), "?");
-	return m;
-}
-
-static void member_set_route(struct fabric *f, struct member *m, struct jconn *via)
-{
-	m->via = via;
-	m->told = false;
-	if (!via) {
-		m->lost_at = real_ns();
-		/* Bursts that wait for credit continue, and are lost. */
-		wait_ring_all(f);
-		return;
-	}
-	session_route(f, m);
-}
-
-bool jconn_has_route_to(const struct jconn *c, u64 id)
-{
-	u32 i;
-
-	for (i = 0; i < c->n_behind; i++)
-		if (c->behind[i] == id)
-			return true;
-	return false;
-}
-
-/*
- * The route to a member: its own connection, or the neighbour with the lowest id that is connected
- * with it. Both sides choose the same neighbour, which is connected with both.
- */
-static struct jconn *member_best_route(struct fabric *f, const struct member *m)
-{
-	struct jconn *best = m->conn, *c;
-	u32 i;
-
-	for (i = 0; !m->conn && i < JOIN_MAX_CONNS; i++) {
-		c = &f->join->conn[i];
-		if (c->state == JC_UP && c->member && c->member->conn == c &&
-		    (!best || c->peer < best->peer) && jconn_has_route_to(c, m->id))
-			best = c;
-	}
-	return best;
-}
-
-static void mesh_reroute(struct fabric *f)
-{
-	struct jconn *way;
-	struct member *m;
-	u32 i;
-
-	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
-		m = f->join->member[i];
-		way = m ? member_best_route(f, m) : NULL;
-		if (m && m->via != way)
-			member_set_route(f, m, way);
-	}
-}
 
 /* --- connections --- */
-
-static u64 mesh_backoff_next(u64 last)
-{
-	return last ? min_u64(2 * last, RETRY_MAX_NS) : RETRY_MIN_NS;
-}
-
-static void target_retry_later(struct target *t, u64 wait)
-{
-	t->backoff = mesh_backoff_next(t->backoff);
-	t->next_try = real_ns() + (wait ? wait : t->backoff);
-}
 
 /*
  * Which of two connections between the same members stays: a later one by the same side, otherwise
@@ -137,25 +17,6 @@ static bool jconn_replaces(const struct fabric *f, const struct jconn *new, cons
 	if (new->out == old->out)
 		return true;
 	return new->out == (f->join->id < new->peer);
-}
-
-static void mesh_send_peers(struct fabric *f)
-{
-	struct join *j = f->join;
-	struct join_peer peer[JOIN_MAX_PEERS];
-	u8 body[JOIN_MAX_PEERS * JOIN_PEER];
-	u32 i, n = 0;
-
-	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
-		if (j->member[i] && j->member[i]->conn) {
-			peer[n] = j->member[i]->addr;
-			peer[n++].id = j->member[i]->id;
-		}
-	n = join_peers_put(body, peer, n);
-	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
-		if (j->member[i] && j->member[i]->conn)
-			(void)jconn_send(f, j->member[i]->conn, JT_PEERS, j->id, j->member[i]->id,
-					 body, n);
 }
 
 /* The address at which other members reach this one: where it connects from, and its own port. */
@@ -170,7 +31,7 @@ static void member_learn_address(struct member *m, const struct jconn *c)
 void mesh_conn_up(struct fabric *f, struct jconn *c)
 {
 	struct join *j = f->join;
-	struct member *m = mesh_member(f, c->peer, true);
+	struct member *m = mesh_member_prove(f, c->peer);
 	struct jconn *old = m ? m->conn : NULL;
 
 	if (!m) {
@@ -189,6 +50,7 @@ void mesh_conn_up(struct fabric *f, struct jconn *c)
 	m->conn = c;
 	m->backoff = 0;
 	m->next_try = NEVER;
+	memcpy(m->net, c->net, sizeof(m->net));
 	snprintf(m->name, sizeof(m->name), "%s", c->hello.name);
 	member_learn_address(m, c);
 	if (old) {
@@ -197,21 +59,24 @@ void mesh_conn_up(struct fabric *f, struct jconn *c)
 	}
 	mesh_reroute(f);
 	if (c->state == JC_UP)
-		mesh_send_peers(f);
+		mesh_peers_send(f);
 }
 
 bool mesh_peer_found(struct fabric *f, const struct jconn *c)
 {
-	struct member *m = c->wanted ? mesh_member(f, c->wanted, false) : NULL;
+	struct member *m = c->wanted ? mesh_member(f, c->wanted) : NULL;
 
 	if (!c->wanted || c->wanted == c->peer)
-		return c->peer != f->join->id;
+		return c->peer != f->join->id && (!c->wanted || m);
 	/*
-	 * It is not at that address. A member that is connected already needs no second connection.
+	 * It is not at that address. A neighbour may have told the address of another fabric, or of
+	 * no fabric: that one gets no proof.
 	 */
-	if (m)
-		m->next_try = NEVER;
-	m = mesh_member(f, c->peer, false);
+	if (!m || !m->proven)
+		return false;
+	m->next_try = NEVER;
+	/* A member that is connected already needs no second connection. */
+	m = mesh_member(f, c->peer);
 	return c->peer != f->join->id && !(m && m->conn);
 }
 
@@ -222,24 +87,22 @@ void mesh_conn_down(struct fabric *f, struct jconn *c)
 
 	if (c->target) {
 		t = &f->join->target[c->target - 1];
-		target_retry_later(t, t->refused[0] ? JOIN_REFUSED_NS : 0);
+		mesh_target_retry(t, t->refused[0] ? JOIN_REFUSED_NS : 0);
 	}
-	if (m)
-		m->conn = NULL;
-	mesh_reroute(f);
 	if (!m)
 		return;
-	if (c->out && !c->target && m->addr.port) {
-		m->backoff = RETRY_MIN_NS;
-		m->next_try = real_ns() + m->backoff;
-	}
-	mesh_send_peers(f);
+	m->conn = NULL;
+	mesh_peers_forget(f, c);
+	mesh_reroute(f);
+	if (c->out && !c->target && m->addr.port)
+		mesh_member_retry(m, real_ns());
+	mesh_peers_send(f);
 }
 
 void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why)
 {
 	struct target *t = c->target ? &f->join->target[c->target - 1] : NULL;
-	struct member *m = c->wanted ? mesh_member(f, c->wanted, false) : NULL;
+	struct member *m = c->wanted ? mesh_member(f, c->wanted) : NULL;
 	char line[JOIN_TEXT + 32];
 
 	snprintf(line, sizeof(line), "we are refused: %s", why);
@@ -250,117 +113,7 @@ void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why)
 		m->next_try = real_ns() + JOIN_REFUSED_NS;
 }
 
-static struct jconn *mesh_dial(struct fabric *f, const struct sockaddr_storage *sa)
-{
-	socklen_t len =
-		sa->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-	int fd = socket(sa->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct jconn *c = NULL;
-
-	if (fd < 0)
-		return NULL;
-	if (!connect(fd, (const struct sockaddr *)sa, len) || errno == EINPROGRESS)
-		c = jconn_new(f, fd, true, sa);
-	if (!c)
-		close(fd);
-	else
-		jconn_update_events(f, c);
-	return c;
-}
-
-static void mesh_dial_target(struct fabric *f, struct target *t)
-{
-	struct join *j = f->join;
-	struct member *m = t->id ? mesh_member(f, t->id, false) : NULL;
-	struct jconn *c;
-
-	if (m && m->conn) {
-		t->next_try = real_ns() + RETRY_MAX_NS;
-		return;
-	}
-	target_retry_later(t, 0);
-	t->refused[0] = '\0';
-	if (t->next_addr >= t->n_addrs) {
-		resolve_start(f, t);
-		if (!t->n_addrs)
-			return;
-	}
-	c = mesh_dial(f, &t->addr[t->next_addr++]);
-	if (!c)
-		return;
-	c->target = (u32)(t - j->target) + 1;
-	t->next_try = NEVER;
-}
-
-static void mesh_dial_member(struct fabric *f, struct member *m)
-{
-	struct sockaddr_storage sa = { 0 };
-	struct sockaddr_in6 *in6 = (void *)&sa;
-	struct sockaddr_in *in = (void *)&sa;
-	struct jconn *c;
-
-	m->backoff = mesh_backoff_next(m->backoff);
-	m->next_try = real_ns() + m->backoff;
-	if (m->addr.ip[10] == 0xff && m->addr.ip[11] == 0xff) {
-		in->sin_family = AF_INET;
-		in->sin_port = htons(m->addr.port);
-		memcpy(&in->sin_addr, m->addr.ip + 12, 4);
-	} else {
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = htons(m->addr.port);
-		memcpy(&in6->sin6_addr, m->addr.ip, 16);
-		in6->sin6_scope_id = m->addr.scope;
-	}
-	c = mesh_dial(f, &sa);
-	if (c)
-		c->wanted = m->id;
-}
-
-int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
-{
-	struct join_peer peer[JOIN_MAX_PEERS];
-	int i, n = join_peers_get(body, len, peer);
-	struct member *m;
-
-	if (n < 0)
-		return n;
-	for (i = 0, c->n_behind = 0; i < n; i++) {
-		if (peer[i].id == f->join->id)
-			continue;
-		c->behind[c->n_behind++] = peer[i].id;
-		m = mesh_member(f, peer[i].id, true);
-		if (m && !m->conn && peer[i].port && m->next_try == NEVER) {
-			m->addr = peer[i];
-			m->next_try = real_ns();
-		}
-	}
-	mesh_reroute(f);
-	return 0;
-}
-
 /* --- the loop --- */
-
-void join_accept(struct fabric *f, struct watch *w, u32 events)
-{
-	struct sockaddr_storage sa;
-	socklen_t len = sizeof(sa);
-	struct jconn *c;
-	int fd = accept4(w->fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	(void)events;
-	if (fd < 0)
-		return;
-	c = jconn_new(f, fd, false, &sa);
-	if (!c) {
-		f->join->n_turned_away++;
-		fabric_note(f, "join: turned away: there are too many connections");
-		close(fd);
-		return;
-	}
-	hello_send(f, c);
-	if (c->state != JC_FREE)
-		jconn_flush(f, c);
-}
 
 /* Why a connection has to be closed by now, or NULL. */
 static const char *jconn_overdue_reason(const struct jconn *c, u64 now, u64 *next)
@@ -405,7 +158,7 @@ static u64 mesh_tick_member(struct fabric *f, struct member *m, u64 now)
 		if (m->dead && !m->via && m->lost_at && now - m->lost_at > 6 * JOIN_DEAD_NS)
 			m->next_try = NEVER;
 		else
-			mesh_dial_member(f, m);
+			mesh_dial_member(f, m, now);
 	}
 	if (m->via)
 		return min_u64(m->conn ? NEVER : m->next_try, session_tick(f, m, now));
@@ -423,7 +176,7 @@ static void mesh_report_starter(struct fabric *f, u64 now)
 	u32 i, up = 0;
 
 	for (i = 0; i < j->n_targets; i++) {
-		m = j->target[i].id ? mesh_member(f, j->target[i].id, false) : NULL;
+		m = j->target[i].id ? mesh_member(f, j->target[i].id) : NULL;
 		up += m && m->ready;
 		if (!j->target[i].refused[0])
 			continue;
@@ -436,7 +189,7 @@ static void mesh_report_starter(struct fabric *f, u64 now)
 	if (up < j->n_targets && now < j->ready_by)
 		return;
 	for (i = 0; i < j->n_targets && up < j->n_targets; i++) {
-		m = j->target[i].id ? mesh_member(f, j->target[i].id, false) : NULL;
+		m = j->target[i].id ? mesh_member(f, j->target[i].id) : NULL;
 		if (m && m->ready)
 			continue;
 		snprintf(line, sizeof(line), "not joined with %s:%s yet (%s), retrying",
@@ -487,6 +240,8 @@ u64 join_tick(struct fabric *f)
 	if (j->ticked_at && now - j->ticked_at > 2 * JOIN_PING_NS)
 		mesh_shift_deadlines(j, now, now - j->ticked_at);
 	j->ticked_at = now;
+	j->n_ticks++;
+	mesh_members_sweep(f);
 	if (j->ready_by != NEVER)
 		mesh_report_starter(f, now);
 	next = j->ready_by;

@@ -30,8 +30,9 @@
 #define JOIN_MAX_MEMBERS 64u
 /* The member of devices and nodes whose member is forgotten, since another has its slot. */
 #define JOIN_FORGOTTEN	 (JOIN_MAX_MEMBERS + 1)
-#define JOIN_MAX_CONNS	 128u
-#define JOIN_MAX_EARLIES 32u
+#define JOIN_MAX_CONNS	 160u
+#define JOIN_MAX_EARLIES 32u /* connections of strangers before JC_UP; as many of our own */
+#define JOIN_MAX_KNOWN	 16u /* the same for addresses of members */
 #define JOIN_MAX_TARGETS HOST_PORT_MAX
 #define JOIN_MAX_ADDRS	 4u
 #define JOIN_MAX_TOKEN	 4096u
@@ -46,6 +47,8 @@
 #define JOIN_DEAD_NS	(10 * NSEC_PER_SEC)
 #define JOIN_REFUSED_NS (10 * NSEC_PER_SEC) /* a refused fabric asks again after that */
 #define JOIN_READY_NS	(5 * NSEC_PER_SEC) /* how long a starter waits for the mesh */
+#define JOIN_RETRY_NS	(20 * NSEC_PER_MSEC) /* between the first two attempts to connect */
+#define JOIN_RETRIES_NS NSEC_PER_SEC /* between later ones, to targets and lost members */
 
 #define JOIN_NOWHERE (~0u)
 
@@ -80,10 +83,13 @@ struct jconn {
 	u64 wanted; /* id of the member that it was made for; 0: any */
 	u64 peer; /* id that the other end has named */
 	struct join_hello hello;
-	u64 behind[JOIN_MAX_PEERS]; /* ids of the members that the other end is connected with */
+	u8 net[16]; /* address of the other end, of IPv6 the first 64 bits */
+	bool known; /* a member has that address */
+	struct join_peer behind[JOIN_MAX_PEERS]; /* members that the other end is connected with */
 	u32 n_behind;
 	u8 nonce[JOIN_NONCE];
 	u64 since; /* when it was made */
+	u64 closed; /* in which join.n_ticks */
 	u64 heard_at, sent_at;
 	u64 moved_at; /* when the socket last took bytes, or none were queued */
 	u8 *rx;
@@ -124,13 +130,17 @@ struct member {
 	bool ready; /* its tables are complete */
 	bool met; /* they have been complete once */
 	bool dead; /* its addresses were taken back */
+	bool proven; /* it has been connected directly, and has proved that it has the token */
+	u64 teller; /* id of the member that named it first, if it is not proven */
 	u64 lost_at; /* when its route was lost */
 	struct jlane lane[LANES];
 	u16 dev_slot[HCA_MAX_DEVS]; /* our slot + 1 of its devices, by its numbers */
 	struct join_node incoming;
-	struct join_peer addr; /* where it listens */
+	u8 net[16]; /* jconn.net of its last connection */
+	struct join_peer addr; /* where it listens, as its handshake has shown; port 0: nowhere */
 	u64 next_try; /* when to connect again, or NEVER */
 	u64 backoff;
+	u32 n_dials; /* which of the addresses that others tell is next */
 	u64 tx_bursts, tx_bytes, rx_bursts, rx_bytes; /* with their frames, of all sessions */
 	u64 dropped;
 };
@@ -165,6 +175,7 @@ struct join {
 	u32 n_members;
 	u64 ready_by; /* the starter gets its report at the latest then; NEVER: it has got it */
 	u64 ticked_at; /* when join_tick() was last called */
+	u64 n_ticks;
 	bool due; /* frames wait for the token */
 	bool full; /* a buffer had no room for a burst */
 	u64 retry_at; /* when to retry frames that could not be taken */
@@ -173,15 +184,39 @@ struct join {
 	u32 far_index[HCA_MAX_DEVS]; /* devices of members: their owner's number, or JOIN_NOWHERE */
 	bool tell; /* nodes may have changed */
 	u64 n_turned_away;
+	u64 dials_at; /* when the dials to addresses that members told were counted last */
+	u64 dials_left; /* how many are allowed now, in thousandths */
+	u64 lines_at; /* the same for log lines about strangers */
+	u64 lines_left;
+	u64 lines_unsaid;
 };
+
+/* --- member.c --- */
+
+/** mesh_member() - the member with that id, or NULL. */
+struct member *mesh_member(struct fabric *f, u64 id);
+/**
+ * mesh_member_prove() - the member with that id, which has proved that it has the token. It takes
+ * the place of one that is only told of if the table is full. Return: NULL: there is no room.
+ */
+struct member *mesh_member_prove(struct fabric *f, u64 id);
+/**
+ * mesh_member_tell() - the member with that id, of which @teller has told. A teller gets no more
+ * than its share of the table. Return: NULL: there is no room.
+ */
+struct member *mesh_member_tell(struct fabric *f, u64 id, u64 teller);
+/** mesh_members_sweep() - forget members of which no other tells any more, and that never came. */
+void mesh_members_sweep(struct fabric *f);
+/** mesh_reroute() - choose the route to each member anew. */
+void mesh_reroute(struct fabric *f);
+/** jconn_has_route_to() - whether the peer is connected with that member. */
+bool jconn_has_route_to(const struct jconn *c, u64 id);
 
 /* --- mesh.c --- */
 
-/** mesh_member() - the member with that id, created if @make and if there is room; or NULL. */
-struct member *mesh_member(struct fabric *f, u64 id, bool make);
 /** mesh_conn_up() - the handshake of a connection is done. This may close it. */
 void mesh_conn_up(struct fabric *f, struct jconn *c);
-/** mesh_conn_down() - a connection of a member is being closed. */
+/** mesh_conn_down() - a connection is being closed. */
 void mesh_conn_down(struct fabric *f, struct jconn *c);
 /**
  * mesh_peer_found() - the peer has named its id. Return: whether the connection is wanted.
@@ -190,13 +225,47 @@ void mesh_conn_down(struct fabric *f, struct jconn *c);
 bool mesh_peer_found(struct fabric *f, const struct jconn *c);
 /** mesh_conn_refused() - the peer refuses the connection. */
 void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why);
-/** jconn_has_route_to() - whether the peer is connected with that member. */
-bool jconn_has_route_to(const struct jconn *c, u64 id);
+
+/* --- dial.c --- */
+
+/** mesh_dial_target() - connect with a fabric that --join names, and say when to do so again. */
+void mesh_dial_target(struct fabric *f, struct target *t);
+/** mesh_target_retry() - connect with it in @wait ns; 0: as its backoff says. */
+void mesh_target_retry(struct target *t, u64 wait);
+/** mesh_dial_member() - connect with a member, and say when to do so again. */
+void mesh_dial_member(struct fabric *f, struct member *m, u64 now);
+/** mesh_member_retry() - connect with it again soon. */
+void mesh_member_retry(struct member *m, u64 now);
+
+/* --- peers.c --- */
+
+/** mesh_peers_send() - tell all neighbours which members this fabric is connected with. */
+void mesh_peers_send(struct fabric *f);
 /** mesh_peers_input() - handle PEERS of a neighbour. Return: 0 or -EPROTO. */
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
+/** mesh_peers_forget() - @c, which told of others, is closed: believe it no more. */
+void mesh_peers_forget(struct fabric *f, struct jconn *c);
+/**
+ * mesh_peer_address() - an address of @m to dial: its own, or one that a neighbour tells; another
+ * one each time. Return: false: there is none.
+ */
+bool mesh_peer_address(struct fabric *f, struct member *m, struct join_peer *addr);
+/** mesh_peer_is_told() - whether a neighbour tells of @m. */
+bool mesh_peer_is_told(const struct fabric *f, const struct member *m);
+
+/* --- admission.c --- */
 
 /** join_accept() - the listening socket's event handler. */
 void join_accept(struct fabric *f, struct watch *w, u32 events);
+/** admission_net() - what counts as one address: IPv4 the whole, IPv6 the first 64 bits. */
+void admission_net(const struct sockaddr_storage *sa, u8 net[16]);
+/** admission_note() - a log line about a stranger, of which there may be many. */
+void admission_note(struct fabric *f, const struct jconn *c, const char *why);
+/**
+ * admission_allows() - take one of what refills by @per_s a second and holds at most @burst.
+ * @left: thousandths that are left; 0 with @at 0: full
+ */
+bool admission_allows(u64 *at, u64 *left, u32 per_s, u32 burst);
 
 /* --- session.c --- */
 

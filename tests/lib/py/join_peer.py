@@ -11,6 +11,11 @@ WINDOW = 4 << 20
 ACK = 7  # as a burst's opcode
 
 
+def hello(name, rng, port=0, version=VERSION):
+    """The body of a HELLO."""
+    return b"rdmaemuJ" + struct.pack("<HHI", version, port, 0) + rng.randbytes(32) + name.ljust(48, b"\0")
+
+
 class Peer:
     """A connection with a fabric. @token: the bytes; @rng: random numbers are taken from it"""
 
@@ -20,8 +25,10 @@ class Peer:
         self.s = socket.create_connection(("127.0.0.1", port))
         self.s.settimeout(60)
         self.rest = b""
-        nonce = rng.randbytes(32)
-        self.send(HELLO, b"rdmaemuJ" + struct.pack("<HHI", VERSION, 0, 0) + nonce + name.ljust(48, b"\0"), dst=0)
+        mine = hello(name, rng)
+        nonce = mine[16:48]
+        self.peer = 0
+        self.send(HELLO, mine)
         _, self.peer, body = self.recv()
         theirs = body[16:48]
         self.send(PROOF, self.proof(b"C", nonce, theirs, self.id, self.peer), dst=0)

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: PEERS: with which members a neighbour is connected, and where those listen.
+ *
+ * Only a proven member, on its own connection, is believed, and only for as long as that connection
+ * lasts: the addresses that it tells are kept with the connection. Several neighbours may tell
+ * different addresses for one member; attempts go through all of them in turn, so a wrong one
+ * delays a connection and does not prevent it.
+ */
+#include "fabric/join/mesh.h"
+
+void mesh_peers_send(struct fabric *f)
+{
+	struct join *j = f->join;
+	struct join_peer peer[JOIN_MAX_PEERS];
+	u8 body[JOIN_MAX_PEERS * JOIN_PEER];
+	u32 i, n = 0;
+
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i] && j->member[i]->conn) {
+			peer[n] = j->member[i]->addr;
+			peer[n++].id = j->member[i]->id;
+		}
+	n = join_peers_put(body, peer, n);
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i] && j->member[i]->conn)
+			(void)jconn_send(f, j->member[i]->conn, JT_PEERS, j->id, j->member[i]->id,
+					 body, n);
+}
+
+static bool peer_ip_is_v4(const u8 ip[16])
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(ip, mapped, sizeof(mapped));
+}
+
+static bool peer_ip_is_loopback(const u8 ip[16])
+{
+	static const u8 v6[16] = { [15] = 1 };
+
+	return peer_ip_is_v4(ip) ? ip[12] == 127 : !memcmp(ip, v6, sizeof(v6));
+}
+
+/*
+ * Whether an address may be a fabric's. Loopback means this host, so only a neighbour on this host
+ * can mean the same by it.
+ */
+static bool peer_is_dialable(const struct jconn *c, const struct join_peer *p)
+{
+	static const u8 none[16];
+	u8 us[16], peer[16];
+	u32 scope;
+
+	if (!p->port)
+		return false;
+	if (peer_ip_is_v4(p->ip) ? !p->ip[12] || p->ip[12] >= 224
+				 : p->ip[0] == 0xff || !memcmp(p->ip, none, sizeof(none)))
+		return false;
+	if (!peer_ip_is_loopback(p->ip))
+		return true;
+	return jconn_address(c->w.fd, false, us, &scope) &&
+	       jconn_address(c->w.fd, true, peer, &scope) &&
+	       (peer_ip_is_loopback(peer) || !memcmp(us, peer, sizeof(us)));
+}
+
+int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
+{
+	struct join_peer peer[JOIN_MAX_PEERS];
+	int i, n = join_peers_get(body, len, peer);
+	struct member *m;
+
+	if (n < 0)
+		return n;
+	for (i = 0, c->n_behind = 0; i < n; i++) {
+		if (peer[i].id == f->join->id)
+			continue;
+		if (!peer_is_dialable(c, &peer[i]))
+			peer[i].port = 0;
+		c->behind[c->n_behind++] = peer[i];
+		m = mesh_member_tell(f, peer[i].id, c->peer);
+		if (m && !m->conn && peer[i].port && m->next_try == NEVER)
+			m->next_try = real_ns();
+	}
+	mesh_peers_forget(f, NULL);
+	mesh_reroute(f);
+	return 0;
+}
+
+bool mesh_peer_is_told(const struct fabric *f, const struct member *m)
+{
+	const struct jconn *c;
+
+	for (c = f->join->conn; c < f->join->conn + f->join->n_conns; c++)
+		if (c->state == JC_UP && jconn_has_route_to(c, m->id))
+			return true;
+	return false;
+}
+
+void mesh_peers_forget(struct fabric *f, struct jconn *gone)
+{
+	struct join *j = f->join;
+	struct member *m;
+	struct jconn *c;
+	u32 i;
+
+	if (gone)
+		gone->n_behind = 0;
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
+		m = j->member[i];
+		if (m && !m->proven && !mesh_peer_is_told(f, m))
+			m->next_try = NEVER;
+	}
+	for (c = j->conn; c < j->conn + j->n_conns; c++) {
+		if (c->state == JC_FREE || c->state == JC_UP || !c->wanted || c == gone)
+			continue;
+		m = mesh_member(f, c->wanted);
+		if (!m || (!m->proven && !mesh_peer_is_told(f, m)))
+			jconn_close(f, c, NULL);
+	}
+}
+
+bool mesh_peer_address(struct fabric *f, struct member *m, struct join_peer *addr)
+{
+	struct join *j = f->join;
+	const struct join_peer *all[1 + JOIN_MAX_CONNS];
+	const struct jconn *c;
+	u32 i, n = 0;
+
+	if (m->addr.port)
+		all[n++] = &m->addr;
+	for (c = j->conn; c < j->conn + j->n_conns; c++)
+		for (i = 0; c->state == JC_UP && i < c->n_behind; i++)
+			if (c->behind[i].id == m->id && c->behind[i].port)
+				all[n++] = &c->behind[i];
+	if (!n)
+		return false;
+	*addr = *all[m->n_dials++ % n];
+	return true;
+}
