@@ -230,6 +230,16 @@ bool ok(bool cond, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 uint64_t now_ns(void);
+/**
+ * poll_pause() - the pause of a poller that found nothing: it yields its CPU, and sleeps once its
+ * wait is a long one, so that other tests have the CPU.
+ *
+ * @began: now_ns() of the first look
+ * Return: whether less than @ms have passed since then.
+ */
+bool poll_pause(uint64_t began, int ms);
+/** poll_cq() - the next completion within @ms. Return: what ibv_poll_cq() returned last. */
+int poll_cq(struct ibv_cq *cq, int ms, struct ibv_wc *wc);
 /** rnd() - xorshift64*; never give it a state of 0. */
 uint64_t rnd(uint64_t *state);
 

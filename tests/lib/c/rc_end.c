@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define POLL_YIELD_NS 300000ull /* most waits end within that */
+#define POLL_SLEEP_US 100
+
 int tap_failed;
 
 bool ok(bool cond, const char *fmt, ...)
@@ -64,6 +67,28 @@ uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+bool poll_pause(uint64_t began, int ms)
+{
+	uint64_t waited = now_ns() - began;
+
+	if (waited < POLL_YIELD_NS)
+		sched_yield();
+	else
+		usleep(POLL_SLEEP_US);
+	return waited < (uint64_t)ms * 1000000;
+}
+
+int poll_cq(struct ibv_cq *cq, int ms, struct ibv_wc *wc)
+{
+	uint64_t began = now_ns();
+	int n;
+
+	do {
+		n = ibv_poll_cq(cq, 1, wc);
+	} while (!n && poll_pause(began, ms));
+	return n;
 }
 
 uint64_t rnd(uint64_t *state)

@@ -160,14 +160,10 @@ uint32_t raw_build(uint8_t *p, const struct raw_pkt *k, uint64_t seed)
 
 bool raw_poll(struct ibv_cq *cq, struct ibv_wc *wc, bool wait)
 {
-	uint64_t end = now_ns() + 30000000000ULL;
-	int n;
+	int n = wait ? poll_cq(cq, 30000, wc) : ibv_poll_cq(cq, 1, wc);
 
-	do {
-		n = ibv_poll_cq(cq, 1, wc);
-		if (n < 0)
-			die("poll: %d", n);
-	} while (!n && wait && now_ns() < end);
+	if (n < 0)
+		die("poll: %d", n);
 	return n;
 }
 

@@ -283,13 +283,7 @@ static int serve_recv(struct rc_side *s, const struct rc_req *req, struct rc_rep
 
 static int serve_poll(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep)
 {
-	uint64_t end = now_ns() + (uint64_t)req->n * 1000000;
-	int n;
-
-	do {
-		n = ibv_poll_cq(req->which ? s->rcq : s->scq, 1, &rep->wc);
-	} while (!n && now_ns() < end);
-	return n;
+	return poll_cq(req->which ? s->rcq : s->scq, req->n, &rep->wc);
 }
 
 static int serve_event(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep)

@@ -282,13 +282,9 @@ static int reap(struct vb_side *s, void *arg)
 {
 	const struct xfer *x = arg;
 	struct rdma_cm_id *id = cm_ids[x->i];
-	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
 	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
-	int n;
+	int n = poll_cq(x->recv ? id->recv_cq : id->send_cq, VB_WAIT, &wc);
 
-	do {
-		n = ibv_poll_cq(x->recv ? id->recv_cq : id->send_cq, 1, &wc);
-	} while (!n && now_ns() < end);
 	return n == 1 && wc.wr_id == (uintptr_t)s ? (int)wc.status : -1;
 }
 

@@ -249,17 +249,11 @@ struct poll {
 static int do_poll(struct vb_side *s, void *arg)
 {
 	struct poll *p = arg;
-	uint64_t end = now_ns() + (uint64_t)p->ms * 1000000;
 	struct ibv_cq *cq = p->which == VB_SCQ	 ? s->qp[p->i].scq
 			    : p->which == VB_RCQ ? s->qp[p->i].rcq
 						 : s->srq_cq[p->i];
-	int n;
 
-	if (!cq)
-		return 0;
-	while (!(n = ibv_poll_cq(cq, 1, &p->wc)) && now_ns() < end)
-		sched_yield();
-	return n;
+	return cq ? poll_cq(cq, p->ms, &p->wc) : 0;
 }
 
 bool vb_poll(struct vb_side *s, int i, enum vb_cq which, int ms, struct ibv_wc *wc)

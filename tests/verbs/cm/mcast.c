@@ -153,14 +153,10 @@ static int do_poll(struct vb_side *s, void *arg)
 {
 	const struct poll_arg *p = arg;
 	struct rdma_cm_id *id = cm_ids[p->i];
-	uint64_t end = now_ns() + (uint64_t)p->ms * 1000000;
 	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
-	int n;
+	int n = poll_cq(p->recv ? id->recv_cq : id->send_cq, p->ms, &wc);
 
 	(void)s;
-	do {
-		n = ibv_poll_cq(p->recv ? id->recv_cq : id->send_cq, 1, &wc);
-	} while (!n && now_ns() < end);
 	return n == 1 ? (wc.status ? -1 : 1) : n;
 }
 

@@ -130,15 +130,10 @@ static int do_post(struct vb_side *s, void *arg)
 static int do_reap(struct vb_side *s, void *arg)
 {
 	const struct step *t = arg;
-	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
 	struct ibv_wc wc;
-	int n;
 
 	(void)s;
-	do {
-		n = ibv_poll_cq(users[t->i].cq, 1, &wc);
-	} while (!n && now_ns() < end);
-	return n == 1 ? (int)wc.status : -1;
+	return poll_cq(users[t->i].cq, VB_WAIT, &wc) == 1 ? (int)wc.status : -1;
 }
 
 static bool traffic(struct vb_side *from, int i, struct vb_side *to, int j)

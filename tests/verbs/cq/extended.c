@@ -135,36 +135,30 @@ static void tear_down(void)
 static bool start(struct ibv_cq_ex *cq)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
-	uint64_t end = now_ns() + VB_WAIT * 1000000ULL;
+	uint64_t began = now_ns();
 	int ret;
 
 	do {
 		ret = ibv_start_poll(cq, &attr);
-	} while (ret == ENOENT && now_ns() < end);
+	} while (ret == ENOENT && poll_pause(began, VB_WAIT));
 	return !ret;
 }
 
 /* The same for the next entry of an open batch: elsewhere than here, it may be on its way. */
 static bool go_on(struct ibv_cq_ex *cq)
 {
-	uint64_t end = now_ns() + VB_WAIT * 1000000ULL;
+	uint64_t began = now_ns();
 	int ret;
 
 	do {
 		ret = ibv_next_poll(cq);
-	} while (ret == ENOENT && now_ns() < end);
+	} while (ret == ENOENT && poll_pause(began, VB_WAIT));
 	return !ret;
 }
 
 static bool poll_plain(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 {
-	uint64_t end = now_ns() + VB_WAIT * 1000000ULL;
-	int n;
-
-	do {
-		n = ibv_poll_cq(ibv_cq_ex_to_cq(cq), 1, wc);
-	} while (!n && now_ns() < end);
-	return n == 1;
+	return poll_cq(ibv_cq_ex_to_cq(cq), VB_WAIT, wc) == 1;
 }
 
 static bool message(uint64_t id, enum ibv_wr_opcode op, uint32_t len)

@@ -164,12 +164,7 @@ static struct ibv_qp_ex *create_ex(struct ibv_cq *cq)
 
 static bool polled(struct ibv_cq *cq, uint64_t id, struct ibv_wc *wc)
 {
-	uint64_t end = now_ns() + 5000000000ULL;
-	int n;
-
-	while (!(n = ibv_poll_cq(cq, 1, wc)) && now_ns() < end)
-		;
-	return n == 1 && !wc->status && wc->wr_id == id;
+	return poll_cq(cq, 20000, wc) == 1 && !wc->status && wc->wr_id == id;
 }
 
 static void wr_one(struct ibv_qp_ex *q, uint64_t id, struct ibv_sge *sge)
