@@ -26,7 +26,7 @@ on_c() {
 
 # knows SIDE NODE - whether a side (on_a ...) can reach a node of that name
 knows() {
-	"$1" status --json | json "[n['name'] for n in d['nodes']].index('$2')" >/dev/null
+	[[ $("$1" status --json) =~ \"name\":\"$2\",[^]}]*\"addresses\": ]]
 }
 
 # address SIDE NODE - its IPv4 address
@@ -45,7 +45,7 @@ both_sides() {
 	if [ "$1" = 0 ]; then
 		wait_for 20 cm_listens
 	else
-		wait_for 20 "${IN_A[@]}" bash -c ". '$TOP/tests/lib/lib.sh'; wait_listen $1 $server"
+		"${IN_A[@]}" "$T/sys_port" wait "$1" $server $((60 * SLOW * PATIENCE))
 	fi
 	# shellcheck disable=SC2086
 	$CLIENT_ON run "${NODE_B[@]}" -- $3 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
@@ -65,7 +65,7 @@ both_sides() {
 
 # cm_listens - whether an rdma_cm identifier on the server's side listens
 cm_listens() {
-	$SERVER_ON status --json | json "[1 for i in d['ids'] if 'LISTEN' in str(i).upper()][0]"
+	[[ $($SERVER_ON status --json) =~ \"state\":\"LISTEN\" ]]
 }
 
 # failures - print how many connections between members, or queue pairs, ended in a timeout

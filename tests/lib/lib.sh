@@ -111,34 +111,12 @@ emu() {
 
 # free_port - print a TCP port that no other test was given and no socket listens on
 free_port() {
-	local file=${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)} port='' hex
-	(
-		flock 9
-		[ ! -s "$file" ] || read -r port <"$file"
-		[ -n "$port" ] || port=$((20000 + RANDOM % 8000))
-		while :; do
-			port=$((port + 1))
-			[ $port -lt 32000 ] || port=20000
-			hex=$(printf '%04X' $port)
-			grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6 || break
-		done
-		echo "$port" >"$file"
-		echo "$port"
-	) 9>>"$file.lock"
+	"$T/sys_port" free "${TEST_PORTS:-${TMPDIR:-/tmp}/rdmaemu-ports.$(id -u)}"
 }
 
 # wait_listen PORT PID - wait until a socket listens on PORT; fails if PID exits
 wait_listen() {
-	local hex i
-	hex=$(printf '%04X' "$1")
-	for ((i = 0; i < 1000 * SLOW * PATIENCE; i++)); do
-		if grep -qs ":$hex [0-9A-F]*:[0-9A-F]* 0A" /proc/net/tcp /proc/net/tcp6; then
-			return 0
-		fi
-		kill -0 "$2" 2>/dev/null || return 1
-		sleep 0.02
-	done
-	return 1
+	"$T/sys_port" wait "$1" "$2" $((60 * SLOW * PATIENCE))
 }
 
 # wait_for SECONDS COMMAND... - wait until COMMAND succeeds, up to four times as long: the machine may be busy

@@ -123,8 +123,8 @@ fabrics_up() {
 fabrics_know() {
 	local name
 	name=$(fabric_name)
-	status_json --fabric "$name" | json "[n['name'] for n in d['nodes']].index('beta')" &&
-		client_status --fabric "$name" | json "[n['name'] for n in d['nodes']].index('alpha')"
+	[[ $(status_json --fabric "$name") =~ \"name\":\"beta\",[^]}]*\"addresses\": ]] &&
+		[[ $(client_status --fabric "$name") =~ \"name\":\"alpha\",[^]}]*\"addresses\": ]]
 }
 
 # crossed NAME - note whether packets passed between the two sides of a fabric that is about to end
