@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 40
+# slow 20
 # settings: one: its model has one device
 # Random walks that are compared with a model: of the engine alone, and of four programs through the
 # verbs API. WALK_SEED= and WALK_STEPS= (of the engine; a tenth of it for the programs) repeat one.
 . "$(dirname "$0")/../lib/lib.sh"
 
 seed=${WALK_SEED:-1}
-steps=${WALK_STEPS:-$((1000000 / SLOW))}
+steps=${WALK_STEPS:-$((300000 / SLOW))}
 [ -z "${WALK_STEPS-}" ] || LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))
 
 # walk COMMAND... - prints TAP itself
