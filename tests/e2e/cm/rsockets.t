@@ -40,6 +40,19 @@ fi
 for size in $sizes; do
 	stream_check 1 rstream -I 2 -C 5 -S $size -T v
 done
+# all_sizes PROGRAM - those of its option -S all, from 64 bytes to 6 MiB
+all_sizes() {
+	local size
+	for ((size = 64; size <= 4 << 20; size *= 2)); do
+		stream 1 "$1" -T b -I 2 -C 3 -S $size && stream 1 "$1" -T b -I 2 -C 3 -S $((size + size / 2)) || {
+			echo "at $size bytes"
+			return 1
+		}
+	done
+}
+for program in rstream riostream; do
+	in_one check "$program: all sizes of its standard tests" all_sizes $program
+done
 for t in a "a -T b"; do
 	check "riostream -T $t" async riostream -I 10 -C 10 -S 5000 -T $t
 done
