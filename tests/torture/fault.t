@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# alone
+# slow 30
+# waits
 # settings: one: fabrics and nodes of its own
 # Random scenarios of fault rules: each ends in success or in the right error, and does so when repeated.
 . "$(dirname "$0")/../lib/lib.sh"

@@ -192,13 +192,13 @@ class Pair:
         for p in self.program:
             p.may |= {RETRY, ALONE}
 
-    def works(self):
+    def try_begin(self):
         """Without trouble, a connection of any patience must hold."""
         self.start()
         for p in self.program:
             p.may = {0, RETRY, ALONE}
-        wait_until(self.connected, 20)
-        time.sleep(0.5)
+
+    def try_end(self):
         return self.stop() and all(p.p.returncode == 0 for p in self.program)
 
     def hit(self, fabric):
@@ -249,18 +249,16 @@ class Connects:
     def hurt(self, victim):
         """The other one sees a connection that fails, no more."""
 
-    def works(self):
-        self.start()
-        time.sleep(1)
-        wait_until(self.connected, 20)
-        time.sleep(0.5)
+    try_begin = start
+
+    def try_end(self):
         good = self.stop()
         return good and " 0 good" not in self.program[1].said()
 
 
 def free_port():
-    out = subprocess.run(["bash", "-c", '. "$TOP/tests/lib/lib.sh"; free_port'], stdout=subprocess.PIPE, text=True,
-                         env=dict(os.environ, TEST_DIR=DIR))
+    last = os.environ.get("TEST_PORTS", os.path.join(DIR, "ports"))
+    out = subprocess.run([os.path.join(T, "sys_port"), "free", last], stdout=subprocess.PIPE, text=True, check=True)
     return int(out.stdout)
 
 
@@ -377,8 +375,7 @@ class Torture:
         def direct():
             return all(m["state"] in ("direct", "behind", "dead", "away") and not m["waiting"]
                        for f in self.all for m in f.status()["members"])
-        for pair in self.pairs:
-            self.again(pair)
+        self.again()
 
         def clean():
             self.left = []
@@ -394,8 +391,20 @@ class Torture:
                 say("log of", f.side)
                 f.log()
 
-    def again(self, pair):
-        check("%s: %s work again" % (self.kind, ", ".join(p.name for p in pair.program)), wait_until(pair.works))
+    def again(self):
+        """All pairs at once, and those that failed once more."""
+        left = list(self.pairs)
+
+        def work():
+            for pair in left:
+                pair.try_begin()
+            wait_until(lambda: all(pair.connected() for pair in left), 20)
+            time.sleep(1)
+            left[:] = [pair for pair in left if not pair.try_end()]
+            return not left
+        wait_until(work)
+        for pair in self.pairs:
+            check("%s: %s work again" % (self.kind, ", ".join(p.name for p in pair.program)), pair not in left)
 
     def stop(self):
         for pair in self.pairs:
