@@ -24,6 +24,9 @@ CM_BIN	  := $(filter $(T)/app_cm_%,$(APP_BIN))
 SYS_BIN	  := $(addprefix $(T)/,$(notdir $(basename $(SYS_SRC))))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(BENCH_SRC))
 
+# What tests/run and tests/lib/lib.sh themselves use.
+LIB_TOOLS := $(T)/supervise $(T)/sys_port $(T)/gettimeofday_naps.so
+
 # Each of these runs for a moment, and they are a quarter of the build: -O1 takes half the time of -O2.
 $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/verbs/%.o: OPT := $(OPT:-O2=-O1)
 
@@ -39,7 +42,7 @@ MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
 mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
 
 .PHONY: tests
-tests: $(T)/supervise $(T)/gettimeofday_naps.so $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
+tests: $(LIB_TOOLS) $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
 
 define mutant
 $(T)/mutants/$(1)/mutant.c: $(call mutant_src,$(1)) tests/mutants/$(1).sed
@@ -157,7 +160,7 @@ test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
 .PHONY: test-apps
 test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as docs/guide/applications.md shows
 	@$(if $(NO_DEPS),:,tests/deps.sh apps)
-	@$(MAKE) --no-print-directory all $(T)/supervise
+	@$(MAKE) --no-print-directory all $(LIB_TOOLS)
 	@BUILD=$(BUILD) tests/run e2e/apps
 
 N ?= 10000
@@ -184,7 +187,7 @@ walk: all tests ## random walks next to a model; STEPS= SEED=
 	@BUILD=$(BUILD) WALK_STEPS=$(STEPS) WALK_SEED=$(SEED) TEST_TIMEOUT=7200 tests/run walk
 
 .PHONY: bench
-bench: all $(BENCH_BIN) $(T)/app_device_many_nodes ## measure the emulator next to the limits of the machine
+bench: all $(BENCH_BIN) $(T)/app_device_many_nodes $(LIB_TOOLS) ## measure the emulator next to the limits of the machine
 	@BUILD=$(BUILD) tests/bench/run
 
 # Sanitizers, each in a build directory of its own. tests/san.sh says what runs under which.

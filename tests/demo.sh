@@ -18,7 +18,7 @@ cleanup() {
 
 # --- build ------------------------------------------------------------------------------------------------
 
-if ! tests/build.sh all; then
+if ! tests/build.sh all "$BUILD/tests/sys_port"; then
 	rm -rf "$dir"
 	exit 1
 fi
