@@ -38,7 +38,9 @@ address() {
 # both_sides PORT SERVER CLIENT - run two command lines: the server on A, or SERVER_ON, which listens on
 # TCP port PORT, or with the rdma_cm if that is 0; then the client on B, or CLIENT_ON
 both_sides() {
-	local server s=0 c=0
+	local server s=0 c=0 preload
+	preload=$(clock_env "${2%% *}")
+	[ -z "$preload" ] || local -x "$preload"
 	# shellcheck disable=SC2086
 	$SERVER_ON run "${NODE_A[@]}" -- $2 >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!

@@ -26,8 +26,8 @@ link() {
 across() {
 	local port server s=0 c=0
 	port=$(free_port)
-	# shellcheck disable=SC2086
-	limit "$RDMAEMU" run -- $1 -d rdmaemu0 -p "$port" >"$TEST_DIR/server.out" 2>&1 </dev/null &
+	# shellcheck disable=SC2086,SC2046
+	limit env $(clock_env "${1%% *}") "$RDMAEMU" run -- $1 -d rdmaemu0 -p "$port" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	if ! wait_listen "$port" $server; then
 		echo "the server does not listen"
@@ -35,8 +35,8 @@ across() {
 		tail -n 8 "$TEST_DIR/server.out"
 		return 1
 	fi
-	# shellcheck disable=SC2086
-	limit "$RDMAEMU" run -- $2 -d rdmaemu1 -p "$port" 127.0.0.1 >"$TEST_DIR/client.out" 2>&1 \
+	# shellcheck disable=SC2086,SC2046
+	limit env $(clock_env "${2%% *}") "$RDMAEMU" run -- $2 -d rdmaemu1 -p "$port" 127.0.0.1 >"$TEST_DIR/client.out" 2>&1 \
 		</dev/null || c=$?
 	[ $c = 0 ] || kill $server 2>/dev/null
 	wait $server || s=$?

@@ -12,7 +12,8 @@ export RDMAEMU_LINGER=60000
 record() {
 	local dir=$1
 	shift
-	limit "$RDMAEMU" record -o "$dir" -- "$@"
+	# shellcheck disable=SC2046
+	limit env $(clock_env "$1") "$RDMAEMU" record -o "$dir" -- "$@"
 }
 
 # sides DIR PROGRAM ARGS... - server and client of one program, both recorded into DIR. Outputs are left in $TEST_DIR.

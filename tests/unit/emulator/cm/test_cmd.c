@@ -301,7 +301,7 @@ static void test_any(void)
 	u64 seed;
 
 	for (seed = 1; seed <= 8; seed++)
-		walk(seed, 40000);
+		walk(seed, 20000);
 }
 
 /* Programs die in the middle of their commands. */
