@@ -17,6 +17,7 @@
  * programs refuses the lease and leaves; the command waits until it has left, without the lock.
  */
 #include "fabric/cli/control.h"
+#include "fabric/cli/cli.h"
 #include "fabric/common/profile.h"
 #include "fabric/common/state_sweep.h"
 #include "fabric/common/topology.h"
@@ -169,6 +170,10 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 	if (sock == -ENOSPC)
 		return print_error("fabric %s has no room or no address for another node",
 				   o->fabric);
+	if (sock == -EPROTONOSUPPORT) {
+		ctl_print_error(o, sock);
+		return -1;
+	}
 	if (sock < 0)
 		return print_error("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
 	if (ctl_check_running(o, profile_hash(&profile), topology, m)) {

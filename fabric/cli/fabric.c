@@ -18,7 +18,12 @@
 
 int ctl_print_error(const struct opts *o, int err)
 {
-	if (err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE)
+	char version[256];
+
+	if (err == -EPROTONOSUPPORT) {
+		ctl_version_text(version, sizeof(version));
+		print_error("fabric %s: %s", o->fabric, version);
+	} else if (err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE)
 		print_error("fabric %s is not running", o->fabric);
 	else if (err == -ETIMEDOUT)
 		print_error("fabric %s does not answer: is its process stopped?", o->fabric);

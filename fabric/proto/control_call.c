@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: requests to the fabric process, for the command and for librdmaemu-ctl. */
 #include "fabric/proto/control_call.h"
+#include "fabric/proto/version.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+/** struct other_version - the fabric that has answered in another version. */
+struct other_version {
+	char release[PROTO_RELEASE];
+	u32 protocol;
+	pid_t pid;
+};
+
+static _Thread_local struct other_version other;
+
+static void ctl_note_version(int sock, const struct proto_msg *m, size_t n)
+{
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+
+	other = (struct other_version){ .protocol = m->magic & ~PROTO_FAMILY };
+	if (n >= offsetof(struct proto_msg, release) + PROTO_RELEASE)
+		memcpy(other.release, m->release, PROTO_RELEASE - 1);
+	if (!getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		other.pid = cred.pid;
+}
+
+void ctl_version_text(char *buf, size_t size)
+{
+	snprintf(buf, size,
+		 "it is rdmaemu %s (protocol %u), this is %s (protocol %u): use the same version, "
+		 "or "
+		 "end it with 'kill %d'",
+		 other.release[0] ? other.release : "?", other.protocol, RDMAEMU_VERSION,
+		 PROTO_VERSION, (int)other.pid);
+}
 
 int ctl_connect(const char *path)
 {
@@ -90,6 +122,10 @@ int ctl_receive(int sock, struct proto_msg *m, int *fd)
 		*fd = got;
 	else if (got >= 0)
 		close(got);
+	if ((size_t)n >= offsetof(struct proto_msg, release) && proto_is_other_version(m->magic)) {
+		ctl_note_version(sock, m, (size_t)n);
+		return -EPROTONOSUPPORT;
+	}
 	if ((size_t)n != sizeof(*m) || m->magic != PROTO_MAGIC)
 		return -EPROTO;
 	return 0;

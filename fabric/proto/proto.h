@@ -13,18 +13,8 @@
 #define FABRIC_PROTO_PROTO_H
 
 #include "emulator/hca.h"
-
-#define PROTO_MAGIC   0x4f544f52u /* "ROTO" */
-#define PROTO_VERSION 8u
-#define PROTO_ENV     "RDMAEMU_SOCKET"
-/* Root of the private /sys and /dev tree (fabric/nodes/sysfs.h); unset: paths are not rewritten. */
-#define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
-/* The node that a program runs on; unset: the host itself. */
-#define PROTO_NODE_ENV "RDMAEMU_NODE"
-/* Its number: nodes are counted in the order in which they are made, as are their addresses. */
-#define PROTO_NODE_NUMBER_ENV "RDMAEMU_NODE_NUMBER"
-/* The number of the `rdmaemu run` that has started a program. */
-#define PROTO_RUN_ENV "RDMAEMU_RUN"
+#include "fabric/proto/env.h"
+#include "fabric/proto/version.h"
 
 enum proto_op {
 	/*
@@ -477,6 +467,7 @@ struct proto_msg {
 	u32 op; /* enum proto_op */
 	s32 ret; /* reply: 0 or -errno */
 	u32 flags;
+	char release[PROTO_RELEASE]; /* of the fabric, with -EPROTONOSUPPORT */
 	union {
 		struct proto_hello hello;
 		struct proto_welcome welcome;

@@ -13,6 +13,7 @@
 #include "fabric/inject/inject.h"
 #include "fabric/journal/log.h"
 #include "fabric/nodes/ports.h"
+#include "fabric/proto/version.h"
 #include "fabric/server/channels.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/conn_nldev.h"
@@ -303,6 +304,16 @@ static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 	return n;
 }
 
+/* A program of another version may have other messages, but the same header. */
+static void conn_answer_other_version(struct conn *c, u32 op)
+{
+	struct proto_msg m = { .magic = PROTO_MAGIC, .op = op, .ret = -EPROTONOSUPPORT };
+
+	snprintf(m.release, sizeof(m.release), "%s", RDMAEMU_VERSION);
+	send(c->w.fd, &m, offsetof(struct proto_msg, release) + sizeof(m.release),
+	     MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* Handle one request. Return: false when the connection was closed or has no more. */
 static bool conn_serve_one(struct fabric *f, struct conn *c)
 {
@@ -315,6 +326,10 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 	n = conn_receive(c, &m, &fd);
 	if (n == -EAGAIN || n == -EINTR)
 		return false;
+	if (n >= (ssize_t)offsetof(struct proto_msg, release) && proto_is_other_version(m.magic)) {
+		conn_answer_other_version(c, m.op);
+		n = -EPROTONOSUPPORT;
+	}
 	if (n > 0 && ((size_t)n < HDR_BYTES || m.magic != PROTO_MAGIC))
 		n = -EPROTO;
 	if (n <= 0) {

@@ -8,7 +8,8 @@
  */
 #include "libshim/client/connect_error.h"
 
-#include "emulator/types.h"
+#include "fabric/proto/proto.h"
+#include "fabric/proto/version.h"
 #include "libshim/interpose/syscall.h"
 
 #include <errno.h>
@@ -37,6 +38,13 @@ void shim_connect_explain(const char *path, int sock, int err)
 			"before dropping privileges, or start the program with 'rdmaemu run' as "
 			"user %u\n",
 			(unsigned)geteuid(), path, (unsigned)geteuid());
+	else if (err == -EPROTONOSUPPORT)
+		fprintf(stderr,
+			"rdmaemu: the fabric (%s) is of another version than this library, which "
+			"is "
+			"%s (protocol %u): start the program with the 'rdmaemu run' of that "
+			"version\n",
+			path, RDMAEMU_VERSION, PROTO_VERSION);
 	else
 		fprintf(stderr, "rdmaemu: cannot use the fabric (%s): %s; see 'rdmaemu doctor'\n",
 			path, strerror(-err));

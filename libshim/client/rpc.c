@@ -194,7 +194,10 @@ static int rpc_receive_reply(struct proto_msg *m, u32 op, int *fds, int max)
 	if (n <= 0)
 		return n < 0 ? (int)n : -EIO;
 	got = rpc_take_fds(&msg, fds, max);
-	if (n != sizeof(*m) || m->magic != PROTO_MAGIC || m->op != op)
+	if ((size_t)n >= offsetof(struct proto_msg, release) && proto_is_other_version(m->magic))
+		ret = -EPROTONOSUPPORT;
+	/* Operation 0: the fabric refuses the connection. */
+	else if (n != sizeof(*m) || m->magic != PROTO_MAGIC || (m->op != op && (m->op || !m->ret)))
 		ret = -EPROTO;
 	else if (m->ret)
 		ret = m->ret < 0 ? m->ret : -EPROTO;
@@ -214,7 +217,8 @@ int shim_rpc_call(struct proto_msg *m, int send_fd, int *fds, int max)
 	m->ret = 0;
 	shim_rpc_lock();
 	ret = rpc_is_open() ? rpc_send_request(m, send_fd) : -EIO;
-	if (!ret)
+	/* A fabric that could not take the connection may have said why. */
+	if (!ret || ret == -EPIPE || ret == -ECONNRESET)
 		ret = rpc_receive_reply(m, op, fds, max);
 	shim_rpc_unlock();
 	return ret;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: what `rdmaemu run` passes to the program's library, in environment variables. */
+#ifndef FABRIC_PROTO_ENV_H
+#define FABRIC_PROTO_ENV_H
+
+/* The path of the fabric's socket. */
+#define PROTO_ENV "RDMAEMU_SOCKET"
+/* Root of the private /sys and /dev tree (fabric/nodes/sysfs.h); unset: paths are not rewritten. */
+#define PROTO_SYSFS_ENV "RDMAEMU_SYSFS"
+/* The node that a program runs on; unset: the host itself. */
+#define PROTO_NODE_ENV "RDMAEMU_NODE"
+/* Its number: nodes are counted in the order in which they are made, as are their addresses. */
+#define PROTO_NODE_NUMBER_ENV "RDMAEMU_NODE_NUMBER"
+/* The number of the `rdmaemu run` that has started a program. */
+#define PROTO_RUN_ENV "RDMAEMU_RUN"
+
+#endif
