@@ -167,6 +167,10 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 		return -1;
 	if (sock == -ETIMEDOUT)
 		return print_error("fabric %s does not answer: is its process stopped?", o->fabric);
+	if (sock == -EACCES) {
+		ctl_print_error(o, sock);
+		return -1;
+	}
 	if (sock == -ENOSPC)
 		return print_error("fabric %s has no room or no address for another node",
 				   o->fabric);

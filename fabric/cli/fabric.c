@@ -27,6 +27,10 @@ int ctl_print_error(const struct opts *o, int err)
 		print_error("fabric %s is not running", o->fabric);
 	else if (err == -ETIMEDOUT)
 		print_error("fabric %s does not answer: is its process stopped?", o->fabric);
+	else if (err == -EACCES)
+		print_error("fabric %s is isolated, and its programs may not control it: run this "
+			    "outside of them, or start the program with --control",
+			    o->fabric);
 	else
 		print_error("fabric %s: %s", o->fabric, strerror(-err));
 	return 1;

@@ -114,8 +114,12 @@ int run_preload(const char *lib)
 	return ret;
 }
 
-static int run_set_env(const struct opts *o, const struct fabric_paths *p, u32 node)
+/* @m: the answer to PROTO_LEASE */
+static int run_set_env(const struct opts *o, const struct fabric_paths *p,
+		       const struct proto_msg *m)
 {
+	bool apart = (m->flags & PROTO_F_ISOLATED) && !o->control;
+	const char *sock = apart ? p->programs_sock : p->sock;
 	char lib[PATH_MAX], tree[PATH_MAX], number[16];
 
 	if (run_find_shim(lib))
@@ -124,9 +128,9 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p, u32 n
 		return print_error("path %s/nodes/... is too long", p->sysfs);
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
 		return print_error("environment: %s", strerror(errno));
-	snprintf(number, sizeof(number), "%u", node);
+	snprintf(number, sizeof(number), "%u", m->lease.number);
 	if (run_preload(lib) || setenv(PROTO_NODE_NUMBER_ENV, number, 1) ||
-	    setenv(PROTO_ENV, p->sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
+	    setenv(PROTO_ENV, sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
 	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
 		return print_error("environment: %s", strerror(errno));
 	return 0;
@@ -151,6 +155,24 @@ static int run_keep_lease(int sock, u32 flags)
 	fd = fcntl(sock, F_DUPFD, high);
 	close(sock);
 	return fd < 0 ? print_error("lease: %s", strerror(errno)) : 0;
+}
+
+/*
+ * The connection of the lease is no longer needed. A run that becomes the program drops its control
+ * of the fabric first; one that stays as its parent needs it for the report.
+ */
+static int run_end_lease_setup(const struct opts *o, int sock, u32 flags, bool parent)
+{
+	struct proto_msg m = { .op = PROTO_DROP };
+	int ret;
+
+	if (parent) {
+		if (!(flags & PROTO_F_HOLD))
+			close(sock);
+		return 0;
+	}
+	ret = ctl_call(sock, &m, NULL);
+	return ret ? ctl_print_error(o, ret) : run_keep_lease(sock, flags);
 }
 
 /*
@@ -202,6 +224,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	struct scenario s;
 	struct proto_msg m;
 	u32 run = 0;
+	bool parent;
 	int sock;
 
 	(void)argc;
@@ -215,18 +238,20 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 		return EXIT_CANNOT_EXEC;
 	if (run_set_number(o, &run))
 		return EXIT_TROUBLE;
-	sock = ctl_start(o, p, 0, run, &m);
+	sock = ctl_start(o, p, o->control ? PROTO_F_CONTROL : 0, run, &m);
 	if (sock < 0 || scenario_add(&s, sock, o, PROTO_F_RUN))
 		return EXIT_TROUBLE;
 	/* As the process has set it that started the fabric. */
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
-	if (run_keep_lease(sock, m.flags) || run_set_env(o, p, m.lease.number) ||
-	    (o->out[0] && record_start(o, argv)) || run_capture_start(o, p) ||
-	    program_arrange_preload(argv[0]))
+	if (run_set_env(o, p, &m) || (o->out[0] && record_start(o, argv)) ||
+	    run_capture_start(o, p) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
-	if (run_report_is_wanted(o, p))
+	parent = run_report_is_wanted(o, p);
+	if (run_end_lease_setup(o, sock, m.flags, parent))
+		return EXIT_TROUBLE;
+	if (parent)
 		return run_as_parent(o, p, run, argv);
 	execvp(argv[0], argv);
 	return run_print_exec_error(argv[0], errno);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See scenario.h. */
 #include "fabric/cli/scenario.h"
+#include "fabric/cli/cli.h"
 #include "fabric/cli/control.h"
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
@@ -194,7 +195,9 @@ int scenario_add(const struct scenario *s, int sock, const struct opts *o, u32 f
 	if (ret == -EBUSY)
 		return print_error("fabric %s is busy with other rules: try again", o->fabric);
 	if (ret)
-		return print_error("fabric %s: rules: %s", o->fabric, strerror(-ret));
+		return ret == -EACCES
+			       ? ctl_print_error(o, ret)
+			       : print_error("fabric %s: rules: %s", o->fabric, strerror(-ret));
 	return 0;
 }
 

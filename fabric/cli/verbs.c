@@ -24,7 +24,8 @@ static const struct verb verbs[] = {
 		  "capture failed and the program did not; 126 if the program cannot be executed; "
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
-		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH),
+		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
+		   OPT_BIT(OPT_CONTROL),
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
@@ -36,8 +37,8 @@ static const struct verb verbs[] = {
 		  "and what its registered memory contains, for 'rdmaemu trace' and 'rdmaemu "
 		  "replay'. Programs that are recorded at the same time may share a directory.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | OPT_BIT(OPT_NODE) |
-		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_OUT) |
-		   OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
+		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL) |
+		   OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

@@ -20,6 +20,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			 "read settings from FILE (default: DIR/config)" },
 	[OPT_ISOLATED] = { "isolated", 0, NULL, "RDMAEMU_ISOLATED", true,
 			   "keep programs from reaching each other's state; slower" },
+	[OPT_CONTROL] = { "control", 0, NULL, "RDMAEMU_CONTROL", false,
+			  "let the program control an isolated fabric" },
 	[OPT_LINGER] = { "linger", 0, "MS", "RDMAEMU_LINGER", true,
 			 "stop the fabric so many milliseconds after its last program has ended" },
 	[OPT_SEED] = { "seed", 0, "N", "RDMAEMU_SEED", true,

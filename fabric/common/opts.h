@@ -40,6 +40,7 @@ enum opt_id {
 	OPT_DIR,
 	OPT_CONFIG,
 	OPT_ISOLATED,
+	OPT_CONTROL,
 	OPT_LINGER,
 	OPT_SEED,
 	OPT_FIRST_MR,
@@ -154,6 +155,7 @@ struct opts {
 	char dir[PATH_MAX];
 	char config[PATH_MAX];
 	bool isolated;
+	bool control;
 	bool json;
 	bool audit;
 	bool dry_run;

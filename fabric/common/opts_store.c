@@ -47,6 +47,11 @@ static bool opt_set_scale(struct opts *o, const char *value)
 	return parse_scale(value, &o->ppm);
 }
 
+static bool opt_set_control(struct opts *o, const char *value)
+{
+	return parse_bool(value, &o->control);
+}
+
 static bool opt_set_isolated(struct opts *o, const char *value)
 {
 	return parse_bool(value, &o->isolated);
@@ -175,6 +180,7 @@ static const struct opt_value {
 	[OPT_DIR] = A_TEXT(dir, "a directory"),
 	[OPT_CONFIG] = A_TEXT(config, "a file"),
 	[OPT_ISOLATED] = BY(opt_set_isolated, "yes or no"),
+	[OPT_CONTROL] = BY(opt_set_control, "yes or no"),
 	[OPT_LINGER] = A_NUMBER(32, linger_ms, 0, LINGER_MS_MAX, "milliseconds, 0 to 86400000"),
 	[OPT_SEED] = A_NUMBER(64, seed, 0, ~0ULL, "a number of at most 64 bits"),
 	[OPT_FIRST_MR] = A_NUMBER(32, first_mr, 1, HCA_MAX_MR - 1, "an index, 1 to 2097151"),

@@ -91,6 +91,8 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	if (statedir_file_path(p->lock, dir, name, STATE_LOCK) ||
 	    statedir_file_path(p->sock, dir, name, STATE_SOCK) ||
+	    statedir_file_path(p->programs, dir, name, STATE_PROGRAMS) ||
+	    statedir_file_path(p->programs_sock, dir, name, STATE_PROGRAMS "/sock") ||
 	    statedir_file_path(p->log, dir, name, STATE_LOG) || statedir_tree_paths(p, name))
 		return -1;
 	if (strlen(p->sock) > limit)

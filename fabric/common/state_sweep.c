@@ -28,6 +28,8 @@ void state_files_remove(const struct fabric_paths *p, bool log)
 	int ret = alive == -EBUSY ? alive : tree_remove(p->sysfs);
 
 	unlink(p->sock);
+	unlink(p->programs_sock);
+	rmdir(p->programs);
 	if (log)
 		unlink(p->log);
 	if (alive >= 0 && !ret)
@@ -102,13 +104,14 @@ static void sweep_log(const char *log, const char *name, size_t stem)
 /* Lock, socket and log of a fabric, unless it lives, starts or ends. */
 static void sweep_files(const char *dir, const char *name, const char *own)
 {
-	char lock[PATH_MAX], sock[PATH_MAX], log[PATH_MAX];
+	char lock[PATH_MAX], sock[PATH_MAX], log[PATH_MAX], programs[PATH_MAX];
 	size_t stem;
 	int fd;
 
 	if (!name_has_suffix(name, STATE_LOCK, &stem) ||
 	    !file_path(lock, dir, name, stem, STATE_LOCK) ||
 	    !file_path(sock, dir, name, stem, STATE_SOCK) ||
+	    !file_path(programs, dir, name, stem, STATE_PROGRAMS) ||
 	    !file_path(log, dir, name, stem, STATE_LOG) || !strcmp(lock, own))
 		return;
 	fd = lock_take(lock, false);
@@ -119,6 +122,7 @@ static void sweep_files(const char *dir, const char *name, const char *own)
 		return;
 	}
 	unlink(sock);
+	tree_remove(programs);
 	sweep_log(log, name, stem);
 	lock_drop_file(lock, fd);
 }

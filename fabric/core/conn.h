@@ -36,6 +36,7 @@ struct conn {
 	struct nldev *nldev; /* it is a netlink socket; NULL: it is not */
 	struct lease *lease; /* that it took, as long as that lives; NULL: none */
 	u64 scenario; /* hash of the scenario that it added for its run; 0: none */
+	bool control; /* it may control the fabric: server/control.c */
 	bool hold; /* its lease lasts as long as it is open */
 	bool dead; /* closed; freed when the current batch of events is done */
 	struct conn *next;

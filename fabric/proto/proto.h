@@ -5,8 +5,10 @@
  * A request and its reply are one message each: struct proto_msg, with file descriptors by
  * SCM_RIGHTS. The fabric process answers every request without the engine token, so the holder of
  * the token may send one. It admits peers of its own uid only (SO_PEERCRED).
+ * -EACCES: programs of an isolated fabric may not send that request (server/control.c).
  *
- * The socket is <dir>/<fabric>.sock; see fabric/proto/state_dir.h for <dir>. `rdmaemu run` passes
+ * The socket is <dir>/<fabric>.sock, that of an isolated fabric's programs
+ * <dir>/<fabric>.programs/sock; see fabric/proto/state_dir.h for <dir>. `rdmaemu run` passes
  * the whole path to the shim in RDMAEMU_SOCKET.
  */
 #ifndef FABRIC_PROTO_PROTO_H
@@ -22,14 +24,9 @@ enum proto_op {
 	 * fabric process), HCA memory (only when !isolated).
 	 */
 	PROTO_HELLO = 1,
-	/*
-	 * SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT: the client is
-	 * gone.
-	 */
+	/* SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT: it is gone. */
 	PROTO_SEG,
-	/*
-	 * CHAN_ADD: in: chan; fd: the channel's eventfd, kept until CHAN_DEL or the client's death.
-	 */
+	/* CHAN_ADD: in: chan; fd: its eventfd, kept until CHAN_DEL or the client's death. */
 	PROTO_CHAN_ADD,
 	PROTO_CHAN_DEL,
 	/* CHAN: in: peer + chan. out: fd of that channel. */
@@ -137,6 +134,8 @@ enum proto_op {
 	 * nldev.portid and have no answer.
 	 */
 	PROTO_NLDEV,
+	/* DROP: this connection and the process of its lease, now a program, lose control. */
+	PROTO_DROP,
 };
 
 enum proto_flags {
@@ -154,6 +153,7 @@ enum proto_flags {
 	PROTO_F_KEEP = 1 << 11, /* LEASE: serve later runs too, instead of leaving before them */
 	PROTO_F_RUN = 1 << 12, /* FAULT_ADD */
 	PROTO_F_VERBOSE = 1 << 13, /* STATUS, as text: all details */
+	PROTO_F_CONTROL = 1 << 14, /* LEASE: the process's program may control the fabric */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)

@@ -5,6 +5,7 @@
  *	<dir>/config		settings (common/opts.h)
  *	<dir>/<name>.lock	flock(2)ed while the fabric starts or ends, see lock_take()
  *	<dir>/<name>.sock	the fabric's socket (proto.h)
+ *	<dir>/<name>.programs/	isolated fabrics: sock, which serves programs and no control
  *	<dir>/<name>.log	messages of the fabric process
  *	<dir>/journals/		journals of fabrics that have ended (common/journal_dir.h)
  *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; if <dir> is on a disk, in
@@ -42,11 +43,12 @@ int statedir_open(const char *given, char path[PATH_MAX]);
 #define STATEDIR_FRESH ".fresh-"
 
 /* How the files of a fabric end. */
-#define STATE_LOCK  ".lock"
-#define STATE_SOCK  ".sock"
-#define STATE_LOG   ".log"
-#define STATE_SYSFS ".sysfs"
-#define STATE_ALIVE ".alive"
+#define STATE_LOCK     ".lock"
+#define STATE_SOCK     ".sock"
+#define STATE_PROGRAMS ".programs"
+#define STATE_LOG      ".log"
+#define STATE_SYSFS    ".sysfs"
+#define STATE_ALIVE    ".alive"
 
 /** statedir_base_len() - how much of a fabric's name is not of `run --fresh`. */
 size_t statedir_base_len(const char *name);
@@ -56,6 +58,8 @@ struct fabric_paths {
 	char dir[PATH_MAX];
 	char lock[PATH_MAX];
 	char sock[PATH_MAX];
+	char programs[PATH_MAX]; /* directory */
+	char programs_sock[PATH_MAX];
 	char log[PATH_MAX];
 	char sysfs[PATH_MAX];
 	char alive[PATH_MAX];

@@ -207,6 +207,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 {
 	int out = -1, ret;
 
+	if (!c->control && control_is_needed(m->op))
+		return -EACCES;
 	lease_note_setup(f, m);
 	switch (m->op) {
 	case PROTO_HELLO:
@@ -255,6 +257,9 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return inject_settled(f, c, m);
 	case PROTO_NLDEV:
 		return conn_nldev_start(f, c, m);
+	case PROTO_DROP:
+		control_drop(c);
+		return 0;
 	case PROTO_STOP:
 		fabric_note(f, "stopped by process %d", c->cred.pid);
 		f->leaving = true;
@@ -388,7 +393,7 @@ static void conn_refuse(int fd, int err)
 	close(fd);
 }
 
-static void conn_admit(struct fabric *f, int fd)
+static void conn_admit(struct fabric *f, int fd, bool programs)
 {
 	socklen_t len = sizeof(struct ucred);
 	struct conn *c = calloc(1, sizeof(*c));
@@ -406,6 +411,7 @@ static void conn_admit(struct fabric *f, int fd)
 	} else if ((ret = loop_watch_add(f, &c->w, fd, conn_on_message))) {
 		fabric_note(f, "connection dropped: %s", strerror(-ret));
 	} else {
+		c->control = control_is_granted(f, c, programs);
 		c->next = f->conns.list;
 		f->conns.list = c;
 		f->conns.n++;
@@ -417,12 +423,12 @@ static void conn_admit(struct fabric *f, int fd)
 }
 
 /* Without a free descriptor a connection would wait, and wake the loop, indefinitely: hang up. */
-static void conn_reject_one(struct fabric *f)
+static void conn_reject_one(struct fabric *f, const struct watch *w)
 {
 	int fd;
 
 	close(f->server->spare_fd);
-	fd = accept4(f->server->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
 		conn_refuse(fd, -EMFILE);
 	f->server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -437,9 +443,9 @@ void conn_accept(struct fabric *f, struct watch *w, u32 events)
 	for (i = 0; i < 4 * BATCH; i++) {
 		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			conn_reject_one(f);
+			conn_reject_one(f, w);
 		if (fd < 0)
 			return;
-		conn_admit(f, fd);
+		conn_admit(f, fd, w == &f->server->listen_programs);
 	}
 }

@@ -175,6 +175,7 @@ static void fabric_end(struct fabric *f)
 	log_keep(f);
 	if (server_file_is_own(f->paths.sock, &f->server->sock_file))
 		unlink(f->paths.sock);
+	control_end(f);
 	follow_push(f);
 	clients_fatal(f);
 	fault_resume_all(f);
@@ -250,6 +251,10 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return ret;
 	*what = f->paths.sysfs;
 	ret = daemon_make_sysfs(f);
+	if (ret)
+		return ret;
+	*what = f->paths.programs_sock;
+	ret = control_listen(f);
 	if (ret)
 		return ret;
 	*what = f->paths.sock;

@@ -181,7 +181,7 @@ static void lease_set_linger(struct fabric *f, struct proto_msg *m, u32 asked)
 }
 
 /* A lease of the process at the other end of @c. Return: 0 or -errno. */
-static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m)
+static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m, u32 asked)
 {
 	struct lease *l;
 	int fd, ret = 0;
@@ -193,6 +193,9 @@ static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m)
 		return -ENOMEM;
 	l->w.fd = -1;
 	l->run = m->lease.run;
+	l->pid = c->cred.pid;
+	l->control = c->control;
+	l->grants = asked & PROTO_F_CONTROL;
 	fd = conn_pidfd(c);
 	if (fd < 0) {
 		m->flags |= PROTO_F_HOLD;
@@ -218,6 +221,14 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 	u32 asked = m->flags;
 	int ret;
 
+	if ((asked & PROTO_F_CONTROL) && !c->control)
+		return -EACCES;
+	/* A program may run further programs, but not make the fabric stay. */
+	if (!c->control) {
+		asked &= ~(u32)(PROTO_F_STAY | PROTO_F_KEEP);
+		m->lease.linger_ms = 0;
+	}
+
 	if (fabric_is_stale(f)) {
 		f->leaving = true;
 		return -ESTALE;
@@ -228,7 +239,7 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		return ret;
 	m->lease.number = (u32)ret;
 	lease_answer(f, m);
-	ret = lease_add(f, c, m);
+	ret = lease_add(f, c, m, asked);
 	if (ret)
 		return ret;
 	idle->set_up = false;

@@ -16,8 +16,11 @@
  */
 struct lease {
 	struct watch w;
+	s32 pid; /* in the fabric process's namespace; 0: it has none there */
 	bool exited;
 	bool dead;
+	bool control; /* its process may control the fabric, as long as it is no program */
+	bool grants; /* and so may its program and all that descends from it */
 	u32 run;
 	u64 scenario;
 	struct lease *next;

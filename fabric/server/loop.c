@@ -66,13 +66,12 @@ static int server_watch_signals(struct fabric *f)
 	return fd < 0 ? -errno : loop_watch_add(f, &f->server->signals, fd, loop_on_signal);
 }
 
-int server_listen(struct fabric *f)
+int server_listen_at(struct fabric *f, struct watch *w, const char *path)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int fd, ret;
+	int fd;
 
-	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", f->paths.sock) >=
-	    (int)sizeof(sa.sun_path))
+	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", path) >= (int)sizeof(sa.sun_path))
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -81,7 +80,13 @@ int server_listen(struct fabric *f)
 	unlink(sa.sun_path);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, SOMAXCONN))
 		return -errno;
-	ret = loop_watch_add(f, &f->server->listen, fd, conn_accept);
+	return loop_watch_add(f, w, fd, conn_accept);
+}
+
+int server_listen(struct fabric *f)
+{
+	int ret = server_listen_at(f, &f->server->listen, f->paths.sock), fd;
+
 	if (!ret)
 		ret = loop_watch_add(f, &f->loop.kick, f->loop.kick.fd, loop_on_kick);
 	if (!ret)
@@ -124,6 +129,8 @@ static u64 loop_try_leave(struct fabric *f, u64 now)
 		return now + RETRY_LEAVE_NS;
 	if (!f->leaving) {
 		conn_accept(f, &f->server->listen, 0);
+		if (f->isolated)
+			conn_accept(f, &f->server->listen_programs, 0);
 		if (l->leave_at == NEVER) {
 			idle_unlock(f);
 			return NEVER;

@@ -9,6 +9,7 @@
 #include "fabric/server/clock_move.h"
 #include "fabric/server/channels.h"
 #include "fabric/server/conns.h"
+#include "fabric/server/control.h"
 #include "fabric/server/eventfd_signal.h"
 #include "fabric/server/helper.h"
 #include "fabric/server/idle.h"
@@ -21,6 +22,7 @@
 struct server {
 	const struct opts *opts; /* that the fabric was started with */
 	struct watch listen;
+	struct watch listen_programs; /* isolated: the socket of the programs; control.c */
 	struct watch signals;
 	struct watch socket; /* inotify: the file of the socket */
 	struct stat sock_file;
@@ -47,6 +49,8 @@ int server_watch_socket(struct fabric *f);
 
 /* --- loop.c --- */
 
+/** server_listen_at() - bind a socket to @path and watch it. Return: 0 or -errno. */
+int server_listen_at(struct fabric *f, struct watch *w, const char *path);
 /** server_listen() - bind the socket and watch it. Return: 0 or -errno. */
 int server_listen(struct fabric *f);
 /** server_loop() - serve until it is time to leave; then the lock is held. */

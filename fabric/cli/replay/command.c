@@ -239,7 +239,8 @@ static int replay_start_fabric(struct opts *o, const struct fabric_paths *p)
 	if (scenario_load(&s, o))
 		return -1;
 	/* This process has the lease: the fabric ends when it is killed. */
-	sock = ctl_start(o, p, 0, 0, &m);
+	/* The programs that it starts run the fabric's commands. */
+	sock = ctl_start(o, p, PROTO_F_CONTROL, 0, &m);
 	return sock < 0 || scenario_add(&s, sock, o, 0) ? -1 : 0;
 }
 

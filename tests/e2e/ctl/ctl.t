@@ -50,7 +50,7 @@ under() {
 under shared
 under static
 RUN_FLAGS='--fabric hand --clock manual' under shared manual
-RUN_FLAGS='--fabric alone --isolated --clock manual' under shared manual
+RUN_FLAGS='--fabric alone --isolated --control --clock manual' under shared manual
 RUN_FLAGS='--fabric nodes --node other' under shared
 
 # From outside; the sources are built once more, under sanitizers.

@@ -3,7 +3,8 @@
 # settings: one nodes: rules are of one fabric
 # Each asynchronous event that a fault rule can raise, direct and isolated.
 . "$(dirname "$0")/../../lib/lib.sh"
-export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU
+# The programs set the rules themselves.
+export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU RDMAEMU_CONTROL=yes
 
 for side in $SIDES; do
 	app app_fault_event "$side"

@@ -5,7 +5,8 @@
 # settings: one nodes fabrics
 # Completions that fail on purpose: each status with each opcode and type of queue pair that can have it.
 . "$(dirname "$0")/../../lib/lib.sh"
-export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU
+# The programs set the rules themselves.
+export RDMAEMU_LINGER=60000 RDMAEMU_BIN=$RDMAEMU RDMAEMU_CONTROL=yes
 
 in_one app app_fault_wc local
 app app_fault_wc remote
