@@ -17,6 +17,7 @@
 
 #define POLL_YIELD_NS 300000ull /* most waits end within that */
 #define POLL_SLEEP_US 100
+#define POLL_LOOKS    32 /* empty polls after which a poller does the emulator's pending work */
 
 int tap_failed;
 
@@ -83,10 +84,11 @@ bool poll_pause(uint64_t began, int ms)
 int poll_cq(struct ibv_cq *cq, int ms, struct ibv_wc *wc)
 {
 	uint64_t began = now_ns();
-	int n;
+	int n, i;
 
 	do {
-		n = ibv_poll_cq(cq, 1, wc);
+		for (i = n = 0; !n && i < POLL_LOOKS; i++)
+			n = ibv_poll_cq(cq, 1, wc);
 	} while (!n && poll_pause(began, ms));
 	return n;
 }

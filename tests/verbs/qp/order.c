@@ -64,9 +64,9 @@ static bool completes(struct end *e, int which, long i)
 	const char *end = which ? "receive" : "send";
 	struct ibv_wc wc;
 
-	if (!end_poll(e, which, 20000, &wc))
+	if (!end_poll(e, which, 120000, &wc))
 		snprintf(trouble, sizeof(trouble),
-			 "message %ld: no completion of the %s in 20 s, QPs in states %d, %d", i,
+			 "message %ld: no completion of the %s in 120 s, QPs in states %d, %d", i,
 			 end, end_state(a), end_state(b));
 	else if (wc.status)
 		snprintf(trouble, sizeof(trouble), "message %ld: the %s ends with %s", i, end,
