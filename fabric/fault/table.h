@@ -60,10 +60,8 @@ struct faults {
 	u32 n_calls;
 };
 
-/* --- table.c ---------------------------------------------------------------------------------- */
+/* --- request.c -------------------------------------------------------------------------------- */
 
-/** fault_table_make() - allocate an empty table. Return: 0 or -ENOMEM. */
-int fault_table_make(struct fabric *f);
 /**
  * fault_request() - PROTO_FAULT_ADD, _REMOVE, _CLEAR, which need the token.
  * @fd: the descriptor that came with the request, or -1; the caller keeps it
@@ -72,10 +70,21 @@ int fault_table_make(struct fabric *f);
 int fault_request(struct fabric *f, struct conn *c, struct proto_msg *m, int fd);
 /** fault_conn_closed() - drop the queued requests of a connection that is closed. */
 void fault_conn_closed(struct fabric *f, const struct conn *c);
+/** fault_requests_serve() - carry out and answer the requests that wait. Token held. */
+void fault_requests_serve(struct fabric *f);
+
+/* --- table.c ---------------------------------------------------------------------------------- */
+
+/** fault_table_make() - allocate an empty table. Return: 0 or -ENOMEM. */
+int fault_table_make(struct fabric *f);
 /** fault_table_is_due() - whether work is pending that needs the token. */
 bool fault_table_is_due(const struct fabric *f);
 /** fault_table_next_due() - when the next rule is due. */
 u64 fault_table_next_due(const struct fabric *f);
+/** fault_table_changed() - rules were added or removed: update what depends on them. Token held. */
+void fault_table_changed(struct fabric *f);
+/** fault_rule_add() - put a copy of @new into the table, and let it begin. Token held. */
+void fault_rule_add(struct fabric *f, const struct fault_rule *new);
 /** fault_table_work() - handle requests, and rules that are due. Token held. */
 void fault_table_work(struct fabric *f);
 /**
