@@ -20,23 +20,19 @@
 #include "emulator/transport/relay.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
+#include "fabric/fault/pace.h"
 #include "fabric/fault/table.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/tx.h"
 #include "fabric/link/capture.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HOLD_NS	    (10 * NSEC_PER_MSEC) /* reorder, unless the rule gives a time */
-#define RATE_QUEUE  (8 * NSEC_PER_MSEC) /* how much of a rate's time may queue */
-#define WINDOW_PKTS 256
-#define WINDOW_NS   NSEC_PER_MSEC /* an ACK wakes the QP sooner */
-#define DELAY_MAX   (60 * NSEC_PER_SEC)
-#define HELD	    64u
-#define BURST_PKTS  4096u /* longer bursts, which no QP sends, pass unexamined */
+#define HOLD_NS	   (10 * NSEC_PER_MSEC) /* reorder, unless the rule gives a time */
+#define HELD	   64u
+#define BURST_PKTS 4096u /* longer bursts, which no QP sends, pass unexamined */
 
 /** struct held - a packet that waits until @gap more packets of its flow have overtaken it. */
 struct held {
@@ -137,73 +133,16 @@ static struct pkt_rounds *tx_rounds(struct fabric *f, const struct fault_pkt *p,
 	return r;
 }
 
-static bool pkt_op_is_answer(u32 op)
-{
-	return (op >= OP_READ_RESP_FIRST && op <= OP_ATOMIC_ACK) ||
-	       (op >= OP_NAK_SEQ && op <= OP_NAK_RNR);
-}
-
 static void tx_describe_packet(struct tx_burst *c, const struct burst *b)
 {
 	struct pkt_rounds *r;
 
 	fault_pkt_set_one(b, c->first_psn, &c->pkt);
-	r = tx_rounds(c->f, &c->pkt, pkt_op_is_answer(c->pkt.op));
+	r = tx_rounds(c->f, &c->pkt, fault_op_is_answer(c->pkt.op));
 	c->pkt.round = r ? fault_rounds_next(r, b->psn) : 1;
 }
 
-/* --- delays ----------------------------------------------------------------------------------- */
-
-/* Between 0 and 1, both excluded. */
-static double random_fraction(u64 x)
-{
-	return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
-}
-
-/* Mean 0, standard deviation 1: the scale of the distribution tables of tc-netem. */
-static double random_deviation(const struct fabric *f, const struct fault_rule *r, u64 key)
-{
-	const double pi = 3.14159265358979323846;
-	double u = random_fraction(fault_rule_random(f, r, key, 1)), v;
-
-	switch (r->what.dist) {
-	case DIST_NORMAL:
-		v = random_fraction(fault_rule_random(f, r, key, 2));
-		return sqrt(-2 * log(u)) * cos(2 * pi * v);
-	case DIST_PARETO: /* of shape 3: mean 3/2, standard deviation sqrt(3)/2 */
-		return (1 / cbrt(u) - 1.5) / 0.8660254037844386;
-	default:
-		return 2 * u - 1;
-	}
-}
-
-static u64 tx_delay_ns(struct fabric *f, const struct fault_rule *r, u64 key)
-{
-	double ns = (double)r->what.delay_ns;
-
-	if (!r->what.jitter_ns)
-		return r->what.delay_ns;
-	f->faults->random = true;
-	ns += (double)r->what.jitter_ns * random_deviation(f, r, key);
-	return ns <= 0 ? 0 : ns >= (double)DELAY_MAX ? DELAY_MAX : (u64)ns;
-}
-
-/* All packets that the rule hits share its rate, one after the other; r->state: busy until then. */
-static u64 rule_rate_wait_ns(const struct fabric *f, struct fault_rule *r, u64 wire)
-{
-	u64 now = fabric_engine_now(f), start = r->state > now ? r->state : now;
-
-	r->state = start + (u64)((unsigned __int128)wire * 8 * NSEC_PER_SEC / r->what.rate_bps);
-	return r->state - now;
-}
-
 /* --- verdicts --------------------------------------------------------------------------------- */
-
-/* Packets that one rule delays stay in order; other packets may overtake them. */
-static u8 rule_lane(const struct fabric *f, const struct fault_rule *r)
-{
-	return (u8)(1 + (u32)(r - f->faults->rule) % (LINK_OWN - 1));
-}
 
 /* Text for captures. @late: ns of delay that the rule added */
 static void tx_capture_fate(struct tx_burst *c, const struct fault_rule *r,
@@ -251,16 +190,16 @@ static void tx_apply_rule(struct tx_burst *c, struct fault_rule *r, const struct
 		v->doubled = r->id;
 		break;
 	case FA_DELAY:
-		v->fate.delay_ns += tx_delay_ns(c->f, r, key);
-		v->fate.lane = rule_lane(c->f, r);
+		v->fate.delay_ns += fault_delay_ns(c->f, r, key);
+		v->fate.lane = fault_rule_lane(c->f, r);
 		break;
 	case FA_REORDER:
 		v->gap = r->what.gap ? r->what.gap : 1;
 		v->fate.hold_ns = r->what.delay_ns ? r->what.delay_ns : HOLD_NS;
 		break;
 	case FA_RATE:
-		v->fate.wait_ns += rule_rate_wait_ns(c->f, r, link_wire_bytes(b));
-		v->fate.lane = rule_lane(c->f, r);
+		v->fate.wait_ns += fault_rate_wait_ns(c->f, r, link_wire_bytes(b));
+		v->fate.lane = fault_rule_lane(c->f, r);
 		break;
 	}
 	if (unlikely(c->f->hca->capture.on))
@@ -474,64 +413,15 @@ static void tx_send_burst(struct fabric *f, struct lq_entry *whole, const struct
 		link_entry_drop(f, whole);
 }
 
-/* Whether a rate rule has so much queued that the sender has to wait. Return: 0 or -EAGAIN. */
-static int tx_check_rates(struct fabric *f, const struct burst *b)
-{
-	const struct faults *t = f->faults;
-	u64 now = fabric_engine_now(f);
-	struct fault_pkt p;
-	struct burst one;
-	u32 i, first;
-
-	for (i = 0; i < t->high; i++) {
-		const struct fault_rule *r = &t->rule[i];
-
-		if (!r->id || r->act != FA_RATE || r->state <= now + RATE_QUEUE ||
-		    !fault_rule_is_open(f, r))
-			continue;
-		fault_pkt_set_ends(f->hca, b, &p, &first);
-		one = *b;
-		if (b->op != BOP_READ_REQ && b->npkts > 1)
-			burst_split(b, 0, 1, &one);
-		fault_pkt_set_one(&one, first, &p);
-		if (!pkt_op_is_answer(p.op) && fault_rule_is_on_pkt(f, r, &p))
-			return link_hold(f, r->state - RATE_QUEUE);
-	}
-	return 0;
-}
-
-/* Whether it is a request of the QP that needs an ACK. */
-static bool burst_needs_ack(const struct hca_qp *qp, const struct burst *b)
-{
-	return (qp->type == QPT_RC || qp->type == QPT_XRC_SEND) && b->op != BOP_ACK &&
-	       b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK;
-}
-
-/*
- * Whether the QP has so many packets under way that it has to wait for ACKs: all packets after a
- * lost one are sent again. Return: 0 or -EAGAIN.
- */
-static int tx_check_window(struct fabric *f, const struct burst *b)
-{
-	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->src_qpn);
-
-	if (!qp || qp->dev != b->src_dev || !burst_needs_ack(qp, b) ||
-	    psn_diff(b->psn, qp->req.una_psn) < WINDOW_PKTS)
-		return 0;
-	/* The burst does not leave: the timer now runs for the oldest packet under way. */
-	relay_left(&f->engine, b, fabric_engine_now(f));
-	return link_hold(f, fabric_engine_now(f) + WINDOW_NS);
-}
-
 static int fault_tx_send(struct fabric *f, const struct burst *b)
 {
 	struct lq_entry *whole;
 	int ret = link_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS / 4));
 
 	if (!ret)
-		ret = tx_check_window(f, b);
+		ret = fault_check_window(f, b);
 	if (!ret)
-		ret = tx_check_rates(f, b);
+		ret = fault_check_rates(f, b);
 	if (!ret)
 		ret = link_capture_may_send(f, b, 2 * min_u32(burst_packets(b), BURST_PKTS));
 	if (ret)
