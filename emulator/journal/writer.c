@@ -64,7 +64,7 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 
 /* --- who --- */
 
-static void who_client(const struct hca *hca, u32 client, struct journal_who *w)
+void journal_who_client(const struct hca *hca, u32 client, struct journal_who *w)
 {
 	const struct hca_client *c = &hca->client[client];
 
@@ -79,8 +79,7 @@ static void who_client(const struct hca *hca, u32 client, struct journal_who *w)
 	w->run = c->run;
 }
 
-/* No program is known: a QP number on device @dev, which may not exist. */
-static struct journal_who who_none(const struct hca *hca, u32 dev, u32 qpn)
+struct journal_who journal_who_none(const struct hca *hca, u32 dev, u32 qpn)
 {
 	return (struct journal_who){
 		.client = JOURNAL_NOBODY,
@@ -90,10 +89,10 @@ static struct journal_who who_none(const struct hca *hca, u32 dev, u32 qpn)
 	};
 }
 
-static void who_qp(const struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
+void journal_who_qp(const struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
-	*w = who_none(hca, qp->dev, qp->qpn);
-	who_client(hca, qp->client - 1, w);
+	*w = journal_who_none(hca, qp->dev, qp->qpn);
+	journal_who_client(hca, qp->client - 1, w);
 }
 
 struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp)
@@ -109,16 +108,16 @@ static void who_dest(struct hca *hca, const struct hca_qp *qp, struct journal_wh
 	const struct hca_qp *peer = journal_peer(hca, qp);
 
 	if (peer)
-		who_qp(hca, peer, w);
+		journal_who_qp(hca, peer, w);
 	else
-		*w = who_none(hca, qp->attr.av.dst_dev, qp->attr.dest_qpn);
+		*w = journal_who_none(hca, qp->attr.av.dst_dev, qp->attr.dest_qpn);
 }
 
 /* Likewise; a peer that has gone is named as it was when the QP was connected. */
 static void who_peer(struct hca *hca, const struct hca_qp *qp, struct journal_who *w)
 {
 	if (!qp_is_connected(qp) || qp->state < QPS_RTR)
-		*w = who_none(hca, JOURNAL_NOBODY, 0);
+		*w = journal_who_none(hca, JOURNAL_NOBODY, 0);
 	else if (!journal_peer(hca, qp) && qp->trouble.peer.qpn == qp->attr.dest_qpn)
 		*w = qp->trouble.peer;
 	else
@@ -168,7 +167,7 @@ struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32
 		.qp_type = (u8)qp->type,
 	};
 
-	who_qp(hca, qp, &j.who);
+	journal_who_qp(hca, qp, &j.who);
 	who_peer(hca, qp, &j.peer);
 	entry_set_key(hca, &j);
 	return j;
@@ -220,7 +219,7 @@ void journal_recv(struct engine *e, const struct hca_qp *qp, const struct burst 
 	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_COMPLETION, status, cause, info);
 
 	if (!qp_is_connected(qp))
-		j.peer = who_none(e->hca, b->src_dev, b->src_qpn);
+		j.peer = journal_who_none(e->hca, b->src_dev, b->src_qpn);
 	j.optype = JOP_RECV;
 	entry_set_psn(&j, b->psn);
 	if (wr_id)
@@ -392,7 +391,7 @@ static void drop_fill_mad(struct hca *hca, const u8 *mad, u32 cause, u32 info,
 	id = mad_sender(hca, mad);
 	if (!id)
 		return;
-	who_client(hca, id->client - 1, &j->who);
+	journal_who_client(hca, id->client - 1, &j->who);
 	j->who.qpn = id->qpn;
 	id->drops++;
 	id->drop_cause = (u8)cause;
@@ -414,17 +413,17 @@ static void drop_journal(struct engine *e, const struct burst *b, const u8 *mad,
 		.port = b->src_port,
 		.qp_type = peer_type(b->dst_type),
 		.n = burst_packets(b),
-		.who = who_none(hca, b->src_dev, b->src_qpn),
-		.peer = who_none(hca, b->dst_dev, b->dst_qpn),
+		.who = journal_who_none(hca, b->src_dev, b->src_qpn),
+		.peer = journal_who_none(hca, b->dst_dev, b->dst_qpn),
 	};
 
 	entry_set_burst(&j, b);
 	if (src) {
-		who_qp(hca, src, &j.who);
+		journal_who_qp(hca, src, &j.who);
 		j.conn = src->conn;
 	}
 	if (dst && dst->dev == b->dst_dev)
-		who_qp(hca, dst, &j.peer);
+		journal_who_qp(hca, dst, &j.peer);
 	else if (src && qp_is_connected(src))
 		who_peer(hca, src, &j.peer);
 	entry_set_key(hca, &j);
@@ -449,129 +448,4 @@ void journal_cm_refused(struct engine *e, const struct burst *b, const u8 *mad, 
 	drop_journal(e, b, mad, CAUSE_FAULT, rule);
 	if (id)
 		id->refused_by = rule;
-}
-
-/* --- clients and ports --- */
-
-void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, u32 cause, u32 info)
-{
-	struct journal_entry j = {
-		.kind = (u8)kind,
-		.status = (u8)status,
-		.cause = (u8)cause,
-		.info = info,
-		.dev = dev,
-		.who = who_none(e->hca, dev, 0),
-		.peer = who_none(e->hca, JOURNAL_NOBODY, 0),
-	};
-
-	who_client(e->hca, owner - 1, &j.who);
-	journal_add(e, &j);
-}
-
-struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
-				     u32 rule)
-{
-	struct journal_entry j = {
-		.kind = JRN_CALL,
-		.status = (u8)err,
-		.cause = CAUSE_FAULT,
-		.info = rule,
-		.dev = JOURNAL_NOBODY,
-		.optype = JOP_CALL,
-		.who = who_none(hca, JOURNAL_NOBODY, 0),
-		.peer = who_none(hca, JOURNAL_NOBODY, 0),
-	};
-
-	who_client(hca, client, &j.who);
-	strncpy(j.call, call, sizeof(j.call) - 1);
-	return j;
-}
-
-void journal_port(struct engine *e, u32 dev, u32 port, u32 event)
-{
-	struct journal_entry j = {
-		.kind = JRN_EVENT,
-		.status = (u8)event,
-		.cause = CAUSE_ADMIN,
-		.dev = dev,
-		.port = (u8)port,
-		.who = who_none(e->hca, dev, 0),
-		.peer = who_none(e->hca, JOURNAL_NOBODY, 0),
-	};
-
-	journal_add(e, &j);
-}
-
-void journal_client_end(struct engine *e, u32 client)
-{
-	struct hca *hca = e->hca;
-	struct journal_entry j = {
-		.kind = JRN_GONE,
-		.who = who_none(hca, JOURNAL_NOBODY, 0),
-		.peer = who_none(hca, JOURNAL_NOBODY, 0),
-	};
-	const struct hca_qp *qp;
-	u32 i;
-
-	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
-		qp = &hca->qp[i];
-		if (qp->client != client + 1 || !qp_is_connected(qp) || qp->state < QPS_RTR ||
-		    qp->state == QPS_ERR)
-			continue;
-		/* The entry names the first connected QP and its peer as an example. */
-		if (!j.n++) {
-			j = journal_of_qp(hca, qp, JRN_GONE, 0, CAUSE_NONE, 0);
-			j.n = 1;
-			j.who.qpn = 0;
-		}
-	}
-	if (j.n)
-		journal_add(e, &j);
-}
-
-/* --- connection management --- */
-
-void journal_cm_errno(struct engine *e, const struct hca_cmid *id, u32 event, s32 status,
-		      bool on_purpose)
-{
-	const u32 cause = on_purpose ? CAUSE_FAULT : CAUSE_CM_ERRNO;
-
-	journal_client(e, id->client, id->bound ? id->bound - 1 : JOURNAL_NOBODY, JRN_CM, event,
-		       cause, on_purpose ? 0 : (u32)-status);
-}
-
-void journal_cm(struct engine *e, const struct hca_cmid *id, const struct cm_event *ev, u32 cause,
-		u32 info)
-{
-	struct hca *hca = e->hca;
-	u32 dev = id->bound - 1;
-	const struct hca_qp *peer = hca_qp_by_num(hca, id->remote_qpn);
-	struct journal_entry j = {
-		.kind = JRN_CM,
-		.status = (u8)ev->type,
-		.cause = (u8)cause,
-		.info = info,
-		.dev = dev,
-		.port = id->port,
-		.qp_type = (u8)id->qp_type,
-		.optype = JOP_MAD,
-		.opcode = (u16)mad_get(id->mad, F_ATTR),
-		.why_info = id->passive ? id->src.port : id->dst.port,
-		.who = who_none(hca, dev, id->qpn),
-		.peer = who_none(hca, id->av.dst_dev, id->remote_qpn),
-	};
-
-	if (id->state != CM_CONNECT)
-		return;
-	who_client(hca, id->client - 1, &j.who);
-	if (peer && peer->dev == id->av.dst_dev)
-		who_qp(hca, peer, &j.peer);
-	if (cause == CAUSE_CM_TIMEOUT)
-		journal_why_cm(e, id, &j);
-	if (id->refused_by && (cause == CAUSE_CM_REJECT || cause == CAUSE_CM_SIDR)) {
-		j.cause = CAUSE_FAULT;
-		j.info = id->refused_by;
-	}
-	journal_add(e, &j);
 }

@@ -48,6 +48,25 @@ __cold void journal_nak(struct engine *e, struct hca_qp *qp, const struct burst 
 __cold void journal_retry(struct engine *e, struct hca_qp *qp, u32 cause, u32 info);
 /** journal_flush() - the program has modified the QP to ERR with @n work requests on it. */
 __cold void journal_flush(struct engine *e, const struct hca_qp *qp, u32 n);
+/** journal_note_peer() - the QP is being connected: remember its peer. */
+__cold void journal_note_peer(struct hca *hca, struct hca_qp *qp);
+/**
+ * journal_of_qp() - prepare an entry about a QP and its peer, for the caller to complete and add.
+ */
+struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32 kind, u32 status,
+				   u32 cause, u32 info);
+/** journal_peer() - the peer of a connected QP, if it is on this fabric. */
+struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp);
+
+/** journal_who_client() - describe a client; an index that is none: only that. */
+void journal_who_client(const struct hca *hca, u32 client, struct journal_who *w);
+/** journal_who_none() - no program is known: a QP number on device @dev, which may not exist. */
+struct journal_who journal_who_none(const struct hca *hca, u32 dev, u32 qpn);
+/** journal_who_qp() - describe a QP and its program. */
+void journal_who_qp(const struct hca *hca, const struct hca_qp *qp, struct journal_who *w);
+
+/* --- program.c --- */
+
 /** journal_client() - any other entry about a client (@owner: index + 1), on device @dev. */
 __cold void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, u32 cause,
 			   u32 info);
@@ -74,15 +93,6 @@ __cold void journal_port(struct engine *e, u32 dev, u32 port, u32 event);
  * are destroyed.
  */
 __cold void journal_client_end(struct engine *e, u32 client);
-/** journal_note_peer() - the QP is being connected: remember its peer. */
-__cold void journal_note_peer(struct hca *hca, struct hca_qp *qp);
-/**
- * journal_of_qp() - prepare an entry about a QP and its peer, for the caller to complete and add.
- */
-struct journal_entry journal_of_qp(struct hca *hca, const struct hca_qp *qp, u32 kind, u32 status,
-				   u32 cause, u32 info);
-/** journal_peer() - the peer of a connected QP, if it is on this fabric. */
-struct hca_qp *journal_peer(struct hca *hca, const struct hca_qp *qp);
 
 /* --- alike.c --- */
 
