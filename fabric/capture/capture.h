@@ -30,14 +30,17 @@ void fabric_capture_work(struct fabric *f);
  * Return: when to come back (real time), or NEVER.
  */
 u64 fabric_capture_tick(struct fabric *f);
-/** fabric_capture_node_added() - a node was made: mark its ports. No token needed. */
-void fabric_capture_node_added(struct fabric *f);
 /** fabric_capture_wake_writers() - wake threads that sleep while the ring fills up. */
 void fabric_capture_wake_writers(struct fabric *f);
-/** fabric_capture_client_added() - a client has connected. No token needed. */
-void fabric_capture_client_added(struct fabric *f);
 /** fabric_capture_shutdown() - the fabric ends: write the rest of the ring to the files. */
 void fabric_capture_shutdown(struct fabric *f);
+
+/* --- ports.c --- */
+
+/** fabric_capture_node_added() - a node was made: mark its ports. No token needed. */
+void fabric_capture_node_added(struct fabric *f);
+/** fabric_capture_client_added() - a client has connected. No token needed. */
+void fabric_capture_client_added(struct fabric *f);
 
 /* --- list.c --- */
 

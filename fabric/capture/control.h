@@ -6,8 +6,8 @@
  * Each capture is a thread of the fabric process that reads the ring, builds frames from its
  * records (frames.c) and writes them (traces/formats/pcapng.h): a slow file holds up the senders,
  * but nothing else. The thread uses the ring, names and addresses of devices, and its own struct
- * capture. The loop does everything else (control.c): it marks ports, and starts, stops and joins
- * threads. A packet's comment is made when it is recorded (fabric/link/capture.c,
+ * capture. The loop does everything else: it marks ports (ports.c), and starts, stops and joins
+ * threads (control.c). A packet's comment is made when it is recorded (fabric/link/capture.c,
  * fabric/fault/tx.c).
  *
  * A capture goes through enum capture_state. Its thread moves it to READY and to ENDED and kicks
@@ -88,6 +88,15 @@ static inline bool capture_has_port(const struct hca *hca, const struct proto_ca
 
 /** capture_describe() - what is reported of a capture: id, path, counts, state. */
 void capture_describe(const struct capture *c, struct proto_capture *q);
+
+/* --- ports.c --- */
+
+/** capture_is_running() - whether a capture, which may be NULL, reads the ring. */
+bool capture_is_running(const struct capture *c);
+/** capture_mark() - tell the engine what all captures together need. Token held. */
+void capture_mark(struct fabric *f);
+/** capture_any_port() - whether there is a port that a request is about. */
+bool capture_any_port(const struct hca *hca, const struct proto_capture *q);
 
 /* --- files.c: two captures into one file would spoil it --- */
 
