@@ -86,8 +86,6 @@ u64 link_entry_depart(struct fabric *f, struct lq_entry *e, const struct link_fa
 void link_held_arrive_at(struct fabric *f, const struct link_held *h, u64 at);
 /** link_payload() - the payload of an entry. */
 void *link_payload(struct fabric *f, const struct lq_entry *e);
-/** link_wire_bytes() - bytes that a burst takes on the wire. */
-u64 link_wire_bytes(const struct burst *b);
 /** link_has_rules() - whether there are rules about a burst's source or destination port. */
 bool link_has_rules(const struct fabric *f, const struct burst *b);
 
@@ -118,5 +116,25 @@ int link_send_group(struct fabric *f, const struct burst *b, bool ours);
  * Return: NULL: its responder drops it, answers it again, or is not reliable.
  */
 struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b);
+
+/* --- pass.c --- */
+
+#define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
+
+/** link_wire_bytes() - bytes that a burst takes on the wire. */
+u64 link_wire_bytes(const struct burst *b);
+/**
+ * link_pass_up(), link_pass_down() - pass the link of the source's, or destination's, port.
+ * @wire: link_wire_bytes()
+ * @t: when the burst comes there, and goes on
+ * @left: receives when its last packet has left the port; link_pass_down() adds what it waits
+ */
+void link_pass_up(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left);
+void link_pass_down(struct fabric *f, const struct burst *b, u64 wire, struct trip *t, u64 *left);
+/**
+ * link_check_length() - packets that are too long for a link on their way are lost.
+ * Return: 1: lost; 0 or -EAGAIN.
+ */
+int link_check_length(struct fabric *f, const struct burst *b);
 
 #endif
