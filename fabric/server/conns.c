@@ -196,6 +196,21 @@ static int conn_request_dev(const struct fabric *f, const struct conn *c, struct
 	return 0;
 }
 
+/* Requests that a text answers. Return: a memfd or -errno. */
+static int conn_request_text(struct fabric *f, struct proto_msg *m)
+{
+	switch (m->op) {
+	case PROTO_STATUS:
+		return status_make(f, &m->flags);
+	case PROTO_LOG:
+		return log_make(f, &m->log, m->flags);
+	case PROTO_FAULT_LIST:
+		return fault_list_memfd(f, m);
+	default:
+		return fabric_capture_list(f, m->flags);
+	}
+}
+
 /**
  * conn_request_dispatch() - handle one request; @m becomes the answer.
  * @fd: the descriptor that came with it or -1; a handler that keeps it sets it to -1
@@ -219,10 +234,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
 	case PROTO_CAPTURE_LIST:
-		out = m->op == PROTO_STATUS	  ? status_make(f, &m->flags)
-		      : m->op == PROTO_LOG	  ? log_make(f, &m->log, m->flags)
-		      : m->op == PROTO_FAULT_LIST ? fault_list_memfd(f, m)
-						  : fabric_capture_list(f, m->flags);
+		out = conn_request_text(f, m);
 		if (out < 0)
 			return out;
 		*temp = fds[(*n_fds)++] = out;
@@ -258,8 +270,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_NLDEV:
 		return conn_nldev_start(f, c, m);
 	case PROTO_DROP:
-		control_drop(c);
-		return 0;
+		return control_drop(c);
 	case PROTO_STOP:
 		fabric_note(f, "stopped by process %d", c->cred.pid);
 		f->leaving = true;
@@ -393,6 +404,22 @@ static void conn_refuse(int fd, int err)
 	close(fd);
 }
 
+/*
+ * A program of an isolated fabric may open as many connections as have room, and say
+ * nothing. The oldest that is of no use makes room, so that others can still come.
+ */
+static bool conns_make_room(struct fabric *f)
+{
+	struct conn *c, *oldest = NULL;
+
+	for (c = f->conns.list; c; c = c->next)
+		if (!c->dead && !c->control && !c->client && !c->lease)
+			oldest = c;
+	if (oldest)
+		conn_close(f, oldest);
+	return oldest;
+}
+
 static void conn_admit(struct fabric *f, int fd, bool programs)
 {
 	socklen_t len = sizeof(struct ucred);
@@ -405,7 +432,7 @@ static void conn_admit(struct fabric *f, int fd, bool programs)
 	} else if (c->cred.uid != geteuid()) {
 		ret = -EACCES;
 		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
-	} else if (f->conns.n >= MAX_CONNS) {
+	} else if (f->conns.n >= MAX_CONNS && !conns_make_room(f)) {
 		fabric_note(f, "process %d refused: %u connections are open", c->cred.pid,
 			    f->conns.n);
 	} else if ((ret = loop_watch_add(f, &c->w, fd, conn_on_message))) {

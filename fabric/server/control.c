@@ -109,13 +109,14 @@ bool control_is_granted(const struct fabric *f, const struct conn *c, bool progr
 	return !pid && !program;
 }
 
-void control_drop(struct conn *c)
+int control_drop(struct conn *c)
 {
 	if (c->lease && c->lease->grants)
-		return;
+		return 0;
 	c->control = false;
 	if (c->lease)
 		c->lease->control = false;
+	return 0;
 }
 
 int control_listen(struct fabric *f)

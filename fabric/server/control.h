@@ -12,8 +12,8 @@ bool control_is_needed(u32 op);
  * @programs: it came through the socket of the programs
  */
 bool control_is_granted(const struct fabric *f, const struct conn *c, bool programs);
-/** control_drop() - PROTO_DROP: the process of the connection becomes a program. */
-void control_drop(struct conn *c);
+/** control_drop() - PROTO_DROP: the process of the connection becomes a program. Return: 0. */
+int control_drop(struct conn *c);
 /** control_listen() - make the directory and the socket of the programs. Return: 0 or -errno. */
 int control_listen(struct fabric *f);
 /** control_end() - remove both. */

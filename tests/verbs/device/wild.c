@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client of an isolated fabric that goes wild: app_device_wild SECONDS [SEED]
+ *
+ * It speaks the protocol itself, without the library. It posts commands that are right in part, so
+ * that objects come into being, and writes random words and work requests into all of its segment
+ * that the fabric process reads. It ends with success if the fabric process still answers.
+ */
+#include "emulator/verbs/cmd.h"
+#include "fabric/proto/proto.h"
+#include "tests/lib/c/rc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEAP_LEN (1u << 20) /* where the rings are */
+#define RING_LEN 8192u
+#define RINGS	 (HEAP_LEN / RING_LEN)
+#define KEPT	 64u
+#define PATIENCE 60 /* seconds for an answer */
+
+static uint64_t rnd_state;
+static struct seg_hdr *seg;
+static uint8_t *heap;
+static int sock, kick;
+static unsigned long n_commands, n_done, n_good, n_words, n_requests;
+
+/* What commands have returned, to name again. */
+static uint32_t handles[KEPT], keys[KEPT], qpns[KEPT];
+
+static uint64_t next_random(void)
+{
+	return rnd(&rnd_state);
+}
+
+/* Numbers that code compares with: small ones, powers of two and their neighbours, the largest. */
+static uint64_t rnd_number(void)
+{
+	switch (next_random() % 8) {
+	case 0:
+		return next_random();
+	case 1:
+		return (1ULL << next_random() % 64) - 1 + next_random() % 3;
+	case 2:
+		return ~0ULL - next_random() % 4;
+	case 3:
+		return handles[next_random() % KEPT];
+	default:
+		return next_random() % 8;
+	}
+}
+
+static uint64_t rnd_ring(void)
+{
+	return next_random() % 16 ? SEG_HEAP_OFF + next_random() % RINGS * RING_LEN : rnd_number();
+}
+
+static uint32_t rnd_handle(void)
+{
+	return next_random() % 8 ? handles[next_random() % KEPT] : (uint32_t)rnd_number();
+}
+
+static uint32_t rnd_depth(void)
+{
+	return next_random() % 8 ? 1u << next_random() % 6 : (uint32_t)rnd_number();
+}
+
+/* --- the connection ------------------------------------------------------------------------- */
+
+static bool fabric_ask(struct proto_msg *m, int *fds, size_t max)
+{
+	union {
+		struct cmsghdr hdr;
+		char buf[CMSG_SPACE(4 * sizeof(int))];
+	} c = { .buf = { 0 } };
+	struct iovec iov = { m, sizeof(*m) };
+	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *h;
+
+	m->magic = PROTO_MAGIC;
+	if (sendmsg(sock, &mh, MSG_NOSIGNAL) != sizeof(*m))
+		return false;
+	mh.msg_control = c.buf;
+	mh.msg_controllen = sizeof(c.buf);
+	if (recvmsg(sock, &mh, MSG_CMSG_CLOEXEC) != sizeof(*m))
+		return false;
+	h = CMSG_FIRSTHDR(&mh);
+	if (max && (!h || h->cmsg_len < CMSG_LEN(max * sizeof(int))))
+		return false;
+	if (max)
+		memcpy(fds, CMSG_DATA(h), max * sizeof(int));
+	return true;
+}
+
+static void fabric_connect(void)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct timeval tv = { .tv_sec = PATIENCE };
+
+	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", getenv(PROTO_ENV));
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	if (connect(sock, (struct sockaddr *)&sa, sizeof(sa)))
+		die("connect: %m");
+}
+
+static void fabric_join(void)
+{
+	const char *node = getenv(PROTO_NODE_ENV);
+	struct proto_msg m = { .op = PROTO_HELLO };
+	int fds[2];
+
+	fabric_connect();
+	m.hello.version = PROTO_VERSION;
+	m.hello.pid = getpid();
+	snprintf(m.hello.node, sizeof(m.hello.node), "%s", node ? node : "");
+	snprintf(m.hello.name, sizeof(m.hello.name), "wild");
+	if (!fabric_ask(&m, fds, 2) || m.ret)
+		die("HELLO: %d", m.ret);
+	seg = mmap(NULL, SEG_HEAP_OFF + HEAP_LEN, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_NORESERVE, fds[0], 0);
+	if (seg == MAP_FAILED)
+		die("mmap: %m");
+	heap = (uint8_t *)seg + SEG_HEAP_OFF;
+	close(fds[0]);
+	kick = fds[1];
+}
+
+static void fabric_leave(void)
+{
+	munmap(seg, SEG_HEAP_OFF + HEAP_LEN);
+	close(kick);
+	close(sock);
+	memset(handles, 0, sizeof(handles));
+}
+
+static void fabric_kick(void)
+{
+	const uint64_t one = 1;
+
+	/* It may be full by now: nobody reads it. */
+	fcntl(kick, F_SETFL, O_NONBLOCK);
+	if (write(kick, &one, sizeof(one)) < 0 && errno != EAGAIN)
+		die("kick: %m");
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static void qp_fill(struct cmd_qp *q)
+{
+	static const uint8_t types[] = { QPT_RC,       QPT_RC,	     QPT_UC,	    QPT_UD,
+					 QPT_XRC_SEND, QPT_XRC_RECV, QPT_RAW_PACKET };
+
+	*q = (struct cmd_qp){ .type = types[next_random() % ARRAY_SIZE(types)],
+			      .pd = rnd_handle(),
+			      .scq = rnd_handle(),
+			      .rcq = rnd_handle(),
+			      .sq_ring = rnd_ring(),
+			      .rq_ring = rnd_ring(),
+			      .sq_depth = rnd_depth(),
+			      .rq_depth = rnd_depth(),
+			      .max_sge = 1 + next_random() % 4,
+			      .max_rsge = 1 + next_random() % 4 };
+	q->cap_send_wr = q->sq_depth;
+	q->cap_recv_wr = q->rq_depth;
+}
+
+static void modify_fill(struct cmd_modify_qp *m)
+{
+	static const uint32_t masks[] = { 0x39, 0x1a1181, 0x12f01, 0x1, 0x41 };
+
+	m->attr = (struct hca_qp_attr){ .state = next_random() % 7,
+					.path_mtu = 1 + next_random() % 5,
+					.dest_qpn = qpns[next_random() % KEPT],
+					.access = 15,
+					.port_num = 1,
+					.max_rd_atomic = next_random() % 4,
+					.max_dest_rd_atomic = next_random() % 4,
+					.timeout = next_random() % 32,
+					.retry_cnt = 7,
+					.rnr_retry = 7 };
+	m->mask = next_random() % 4 ? masks[next_random() % ARRAY_SIZE(masks)]
+				    : (uint32_t)next_random();
+}
+
+static void cmd_fill(struct hca_cmd *c)
+{
+	uint32_t *word = (uint32_t *)(void *)c;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(*c) / 4; i++)
+		word[i] = (uint32_t)(next_random() % 4 ? 0 : rnd_number());
+	c->op = next_random() % 64 ? next_random() % CMD_COUNT : (uint32_t)rnd_number();
+	c->handle = rnd_handle();
+	if (c->op == CMD_CREATE_QP)
+		qp_fill(&c->qp);
+	else if (c->op == CMD_MODIFY_QP)
+		modify_fill(&c->mod);
+	else if (c->op == CMD_CREATE_CQ)
+		c->cq = (struct cmd_cq){ .ring = rnd_ring(), .depth = rnd_depth() };
+	else if (c->op == CMD_CREATE_SRQ)
+		c->srq = (struct cmd_srq){ .ring = rnd_ring(),
+					   .pd = rnd_handle(),
+					   .depth = rnd_depth(),
+					   .max_sge = 1,
+					   .max_wr = 4 };
+	else if (c->op == CMD_REG_MR)
+		c->mr = (struct cmd_reg_mr){ .addr = (uintptr_t)heap,
+					     .iova = rnd_number(),
+					     .len = next_random() % (2 * HEAP_LEN),
+					     .pd = rnd_handle(),
+					     .access = 15 };
+	/* A field that is not what its template says. */
+	while (!(next_random() % 4))
+		word[next_random() % (sizeof(*c) / 4)] = (uint32_t)rnd_number();
+}
+
+static void cmd_keep(const struct hca_cmd *c)
+{
+	n_done++;
+	if (c->ret)
+		return;
+	n_good++;
+	handles[next_random() % KEPT] = c->handle;
+	if (c->op == CMD_REG_MR)
+		keys[next_random() % KEPT] = c->mr.key;
+	else if (c->op == CMD_CREATE_QP)
+		qpns[next_random() % KEPT] = c->qp.qpn;
+}
+
+static void commands_post(void)
+{
+	struct hca_cmd c;
+	uint32_t i;
+
+	for (i = 0; i < SEG_CMD_SLOTS; i++) {
+		if (load_acquire(&seg->cmd[i].state) == CMD_DONE) {
+			memcpy(&c, seg->cmd[i].cmd, sizeof(c));
+			cmd_keep(&c);
+		}
+		cmd_fill(&c);
+		memcpy(seg->cmd[i].cmd, &c, sizeof(c));
+		store_release(&seg->cmd[i].state, CMD_POSTED);
+		n_commands++;
+	}
+	fetch_or(&seg->cmd_bits, next_random() % 8 ? BIT64(SEG_CMD_SLOTS) - 1 : next_random());
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* A work request somewhere in the rings, with keys of its own and lists that are nearly right. */
+static void wqe_write(void)
+{
+	struct sq_wqe w = { .wr_id = next_random(),
+			    .remote_addr = next_random() % 2 ? (uintptr_t)heap : rnd_number(),
+			    .rkey = keys[next_random() % KEPT],
+			    .total_len = (uint32_t)(next_random() % 2 ? 64 : rnd_number()),
+			    .remote_qpn = qpns[next_random() % KEPT],
+			    .ah = rnd_handle(),
+			    .opcode = (uint8_t)(next_random() % 16),
+			    .send_flags = (uint8_t)next_random(),
+			    .num_sge = (uint16_t)(next_random() % 8 ? next_random() % 3
+								    : rnd_number()),
+			    .hw = (uint16_t)(next_random() % 3) };
+	uint64_t list[4] = { next_random() % 2 ? (uintptr_t)heap : rnd_number(), rnd_number(),
+			     rnd_number(), rnd_number() };
+	uint8_t *at = heap + (next_random() % (HEAP_LEN / 64 - 4)) * 64;
+
+	memcpy(at, &w, sizeof(w));
+	memcpy(at + sizeof(w), list, sizeof(list));
+	n_requests++;
+}
+
+static void words_write(void *at, size_t len, unsigned int n)
+{
+	for (; n; n--) {
+		((uint32_t *)at)[next_random() % (len / 4)] = (uint32_t)rnd_number();
+		n_words++;
+	}
+}
+
+static void memory_spoil(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		wqe_write();
+	words_write(heap, HEAP_LEN, 256);
+	/* The heads of rings: producer and consumer. */
+	for (i = 0; i < RINGS; i += 1 + next_random() % 4)
+		words_write(heap + i * RING_LEN, 128, 1);
+	words_write(seg->chan, 64 * sizeof(seg->chan[0]), 16);
+	words_write(&seg->job, sizeof(seg->job), 4);
+	words_write(seg->bounce, SEG_BOUNCE_SIZE, 16);
+	words_write(seg->cmd, sizeof(seg->cmd), 32);
+	words_write(&seg->brought, 8, 1);
+	words_write(seg, offsetof(struct seg_hdr, db_any), next_random() % 2);
+	/* Doorbells of all QPs that there may be. */
+	for (i = 0; i < 16; i++)
+		fetch_or(&seg->db_bits[next_random() % 4], next_random());
+	fetch_or(&seg->db_sum[0], next_random());
+	fetch_or(&seg->db_any, next_random());
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void request_send(void)
+{
+	static const uint32_t ops[] = { PROTO_CHAN_ADD, PROTO_CHAN_DEL,	 PROTO_CHAN,   PROTO_SEG,
+					PROTO_HELPER,	PROTO_HELPER_FD, PROTO_DEV,    PROTO_NODE,
+					PROTO_CALL,	PROTO_HELLO,	 PROTO_STATUS, PROTO_STOP };
+	struct proto_msg m = { .op = ops[next_random() % ARRAY_SIZE(ops)] };
+
+	words_write(&m.hello, sizeof(m) - offsetof(struct proto_msg, hello), 64);
+	if (!fabric_ask(&m, NULL, 0))
+		die("request %u: %m", m.op);
+	if ((m.op == PROTO_STATUS || m.op == PROTO_STOP) && m.ret != -EACCES)
+		die("request %u: %d", m.op, m.ret);
+}
+
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 3);
+	struct proto_msg m = { .op = PROTO_DEV };
+	unsigned long rounds = 0;
+
+	rnd_state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+	rnd_state = rnd_state * 0x9e3779b97f4a7c15ull | 1;
+	alarm((unsigned int)(end - time(NULL)) + 2 * PATIENCE);
+	fabric_join();
+	for (; time(NULL) < end; rounds++) {
+		commands_post();
+		memory_spoil();
+		fabric_kick();
+		if (!(rounds % 16))
+			request_send();
+		/* A new segment now and then: the old one's objects are reaped. */
+		if (!(rounds % 20000) && rounds) {
+			fabric_leave();
+			fabric_join();
+		}
+	}
+	m.ask.number = 0;
+	ok(fabric_ask(&m, NULL, 0) && !m.ret, "the fabric process answers");
+	ok(n_good > 100, "some of the commands are carried out");
+	printf("# %lu commands, %lu answered, %lu good; %lu words, %lu work requests\n", n_commands,
+	       n_done, n_good, n_words, n_requests);
+	return tap_failed != 0;
+}
