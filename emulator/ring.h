@@ -26,17 +26,22 @@ static inline bool seg_range_ok(u64 off, u64 size)
 
 /**
  * seg_claim() - a client has something of @size bytes at @off: from now on every process maps that.
- * Return: the segment in this process, or NULL: it cannot be had, or there is no such place.
+ * Return: the segment in this process, or NULL: it cannot be had, or there is no such place. Then
+ * the client keeps what it has.
  */
 static inline struct seg_hdr *seg_claim(struct engine *e, u32 client, u64 off, u64 size)
 {
-	u64 *used = &e->hca->client[client].seg_used;
+	u64 *used = &e->hca->client[client].seg_used, before = *used;
+	struct seg_hdr *seg;
 
 	if (!seg_range_ok(off, size))
 		return NULL;
 	if (off + size > *used)
 		store_relaxed(used, off + size);
-	return e->host->seg(e->ctx, client);
+	seg = e->host->seg(e->ctx, client);
+	if (unlikely(!seg))
+		store_relaxed(used, before);
+	return seg;
 }
 
 /** seg_ring_check() - whether a client may have a ring there. Return: 0, -EINVAL or -ENOMEM. */

@@ -32,7 +32,7 @@
 
 #define SEG_MAGIC	0x47455355u /* "USEG" */
 #define SEG_VERSION	5u
-#define SEG_SIZE	(256ULL << 30) /* virtual: a sparse file, only what is touched exists */
+#define SEG_SIZE	(256ULL << 30) /* at most: a sparse file, only what is touched exists */
 #define SEG_FIRST	(4ULL << 20) /* bytes that every process maps at first; see seg_map.h */
 #define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
 #define SEG_MAX_CHANS	8192u /* channels per client: async, completion, rdma_cm */

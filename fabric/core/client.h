@@ -29,6 +29,7 @@ struct client {
 	int *chan_fd; /* [SEG_MAX_CHANS], -1: there is none */
 	struct seg_hdr *seg; /* the first mapping: the header; client_seg() for all of it */
 	struct seg_map map;
+	u64 seg_size; /* of its file */
 	struct xfer *xfer; /* the transfer that its helper works for, or NULL */
 	bool wake; /* it is in the list of struct poller_wakes */
 	struct client *wake_next;

@@ -186,11 +186,16 @@ struct proto_welcome {
 	u32 pad;
 };
 
+/**
+ * struct proto_peer - a client, for requests about it.
+ * @size: SEG: bytes that will be mapped: its file is made as long
+ */
 struct proto_peer {
 	u32 client;
 	u32 gen;
 	u32 chan;
 	u32 pad;
+	u64 size;
 };
 
 enum proto_port_what {

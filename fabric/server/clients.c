@@ -21,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -47,12 +48,31 @@ static void client_on_exit(struct fabric *f, struct watch *w, u32 events)
 	client_die(f, cl);
 }
 
+int client_extend_segment(struct client *cl, u64 size)
+{
+	struct stat st;
+
+	if (size <= cl->seg_size)
+		return 0;
+	if (size > SEG_SIZE)
+		return -EINVAL;
+	/* The client may extend it, too. Nobody can shorten it. */
+	if (ftruncate(cl->seg_fd, (off_t)size) &&
+	    (errno != EPERM || fstat(cl->seg_fd, &st) || (u64)st.st_size < size))
+		return -errno;
+	cl->seg_size = size;
+	return 0;
+}
+
 /* Map @size bytes of the segment. */
 static int client_map_segment(struct client *cl, u64 size)
 {
-	void *p =
-		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, cl->seg_fd, 0);
+	int ret = client_extend_segment(cl, size);
+	void *p;
 
+	if (ret)
+		return ret;
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, cl->seg_fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	seg_map_add(&cl->map, p, size);
@@ -70,7 +90,7 @@ void *client_seg(struct fabric *f, struct client *cl)
 	return cl->map.base;
 }
 
-/* An empty segment, which can neither shrink nor grow while processes have it mapped. */
+/* An empty segment, which cannot shrink while processes have it mapped. */
 static int client_make_segment(struct client *cl)
 {
 	int ret;
@@ -78,8 +98,7 @@ static int client_make_segment(struct client *cl)
 	cl->seg_fd = memfd_create("rdmaemu-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (cl->seg_fd < 0)
 		return -errno;
-	if (ftruncate(cl->seg_fd, (off_t)SEG_SIZE) ||
-	    fcntl(cl->seg_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (fcntl(cl->seg_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL))
 		return -errno;
 	ret = client_map_segment(cl, SEG_FIRST);
 	cl->seg = cl->map.base;

@@ -14,6 +14,11 @@ bool client_is_image_gone(struct fabric *f, struct client *cl);
 /** client_free() - forget a client that was reaped. */
 void client_free(struct fabric *f, struct client *cl);
 /**
+ * client_extend_segment() - make its segment's file at least @size bytes long, before it is mapped.
+ * Return: 0 or -errno: -EFBIG: beyond RLIMIT_FSIZE; -EINVAL: beyond SEG_SIZE.
+ */
+int client_extend_segment(struct client *cl, u64 size);
+/**
  * client_seg() - its segment, mapped as far as the client uses it. Token held. Return: NULL: it
  * cannot be mapped now.
  */

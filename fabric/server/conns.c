@@ -157,7 +157,7 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	/* Its own segment, to map more of it: isolated clients may, too. */
 	if (m->op == PROTO_SEG && m->peer.client == cl->id && m->peer.gen == cl->gen) {
 		*out = cl->seg_fd;
-		return 0;
+		return client_extend_segment(cl, m->peer.size);
 	}
 	peer = conn_peer_find(f, m, &err);
 	if (!peer)
@@ -165,7 +165,7 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	switch (m->op) {
 	case PROTO_SEG:
 		*out = peer->seg_fd;
-		return 0;
+		return client_extend_segment(peer, m->peer.size);
 	case PROTO_CHAN:
 		*out = m->peer.chan < SEG_MAX_CHANS ? peer->chan_fd[m->peer.chan] : -1;
 		return *out < 0 ? -ENOENT : 0;

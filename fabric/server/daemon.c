@@ -14,11 +14,13 @@
 #include "fabric/link/chaos.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/nodes/sysfs.h"
+#include "fabric/proto/rlimit.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/engine_host.h"
 #include "fabric/server/server.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -227,8 +229,10 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return ret;
 	*what = "HCA memory";
 	ret = daemon_make_hca(f, o);
-	if (!ret)
-		ret = link_make(f);
+	if (ret)
+		return ret;
+	*what = "the fabric's own memory";
+	ret = link_make(f);
 	if (!ret)
 		ret = fault_table_make(f);
 	if (!ret)
@@ -272,13 +276,21 @@ int daemon_main(const struct opts *o)
 {
 	const char *what = "memory";
 	struct fabric *f = fabric_new(o);
-	int ret = f ? fabric_start(f, o, &what) : -ENOMEM;
+	char limit[RLIMIT_TEXT];
+	int ret;
 
+	/* Beyond RLIMIT_FSIZE: EFBIG. */
+	signal(SIGXFSZ, SIG_IGN);
+	ret = f ? fabric_start(f, o, &what) : -ENOMEM;
 	prctl(PR_SET_NAME, "rdmaemu");
 	if (ret) {
 		/* -ECANCELED: *what is the whole reason. */
-		dprintf(DAEMON_FD_READY, "cannot start: %s%s%s", what,
-			ret == -ECANCELED ? "" : ": ", ret == -ECANCELED ? "" : strerror(-ret));
+		if (ret == -ECANCELED)
+			dprintf(DAEMON_FD_READY, "cannot start: %s", what);
+		else
+			dprintf(DAEMON_FD_READY, "cannot start: %s: %s%s", what, strerror(-ret),
+				rlimit_explain(ret, f && f->hca ? 0 : sizeof(struct hca), limit,
+					       sizeof(limit)));
 		return 1;
 	}
 	what = join_start(f, o);

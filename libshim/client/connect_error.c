@@ -8,7 +8,10 @@
  */
 #include "libshim/client/connect_error.h"
 
+#include "emulator/hca.h"
+#include "emulator/seg.h"
 #include "fabric/proto/proto.h"
+#include "fabric/proto/rlimit.h"
 #include "fabric/proto/version.h"
 #include "libshim/interpose/syscall.h"
 
@@ -29,6 +32,7 @@ static bool fabric_is_others(int sock, int err)
 void shim_connect_explain(const char *path, int sock, int err)
 {
 	static u32 explained;
+	char limit[RLIMIT_TEXT];
 
 	if (err == -ENOSYS || exchange(&explained, 1))
 		return;
@@ -46,6 +50,22 @@ void shim_connect_explain(const char *path, int sock, int err)
 			"version\n",
 			path, RDMAEMU_VERSION, PROTO_VERSION);
 	else
-		fprintf(stderr, "rdmaemu: cannot use the fabric (%s): %s; see 'rdmaemu doctor'\n",
-			path, strerror(-err));
+		fprintf(stderr, "rdmaemu: cannot use the fabric (%s): %s%s; see 'rdmaemu doctor'\n",
+			path, strerror(-err),
+			rlimit_explain(err, sizeof(struct hca) + SEG_FIRST, limit, sizeof(limit)));
+}
+
+void shim_grow_explain(u64 size, int err)
+{
+	static u32 explained;
+	char limit[RLIMIT_TEXT];
+
+	if (exchange(&explained, 1))
+		return;
+	rlimit_explain(err, size, limit, sizeof(limit));
+	if (err == -EFBIG && !limit[0])
+		snprintf(limit, sizeof(limit),
+			 "; the fabric process has a limit of file size (ulimit -f)");
+	fprintf(stderr, "rdmaemu: cannot map %llu KiB for this program's queues: %s%s\n",
+		(unsigned long long)size >> 10, strerror(-err), limit);
 }

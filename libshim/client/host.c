@@ -16,6 +16,7 @@
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"
+#include "libshim/client/connect_error.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/valgrind.h"
 #include "libshim/interpose/syscall.h"
@@ -106,34 +107,40 @@ static struct peer *peer_get(u32 client)
 	return p;
 }
 
-/* Map @size bytes of a client's segment. Return: NULL if that fails. */
-static void *client_seg_map(u32 client, u32 gen, u64 size)
+/* Map @size bytes of a client's segment at *seg. Return: 0 or -errno. */
+static int client_seg_map(u32 client, u32 gen, u64 size, void **seg)
 {
-	struct proto_msg m = { .op = PROTO_SEG, .peer = { .client = client, .gen = gen } };
-	void *seg;
-	int fd;
+	struct proto_msg m = { .op = PROTO_SEG,
+			       .peer = { .client = client, .gen = gen, .size = size } };
+	int fd, ret = shim_rpc_call(&m, -1, &fd, 1);
 
-	if (shim_rpc_call(&m, -1, &fd, 1) != 1)
-		return NULL;
-	seg = shim_map_shared(fd, size);
+	if (ret != 1)
+		return ret < 0 ? ret : -EPROTO;
+	*seg = shim_map_shared(fd, size);
 	sys_close(fd);
-	if (seg && seg_check(seg, client, gen)) {
-		munmap(seg, size);
-		seg = NULL;
-	}
-	return seg;
+	if (!*seg)
+		return -ENOMEM;
+	ret = seg_check(*seg, client, gen);
+	if (ret)
+		munmap(*seg, size);
+	return ret;
 }
 
 int shim_host_grow(u64 used)
 {
 	u64 size = seg_map_size(used);
 	void *seg;
+	int ret;
 
 	if (size <= shim.map.mapped)
 		return 0;
-	seg = shim.live && used <= SEG_SIZE ? client_seg_map(shim.id, shim.gen, size) : NULL;
-	if (!seg)
+	if (!shim.live || used > SEG_SIZE)
 		return -ENOMEM;
+	ret = client_seg_map(shim.id, shim.gen, size, &seg);
+	if (ret) {
+		shim_grow_explain(size, ret);
+		return -ENOMEM;
+	}
 	seg_map_add(&shim.map, seg, size);
 	return 0;
 }
@@ -141,9 +148,9 @@ int shim_host_grow(u64 used)
 static void *peer_map(struct peer *p, u32 client, u64 used)
 {
 	u64 size = seg_map_size(used);
-	void *seg = used <= SEG_SIZE ? client_seg_map(client, p->gen, size) : NULL;
+	void *seg;
 
-	if (!seg)
+	if (used > SEG_SIZE || client_seg_map(client, p->gen, size, &seg))
 		return NULL;
 	seg_map_add(&p->seg, seg, size);
 	near_set(client, true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: `rdmaemu doctor`: versions, libraries and limits. See fabric/cli/doctor/doctor.h. */
+#include "emulator/hca.h"
 #include "emulator/seg.h"
 #include "fabric/cli/doctor/doctor.h"
 #include "fabric/cli/record.h"
@@ -137,17 +138,20 @@ static void check_address_space(struct doctor *d)
 			      limit_text(r.rlim_cur, text));
 }
 
-/* Memory files count as files: a segment has its whole size, whatever of it is used. */
+/* Memory files count as files. */
 static void check_file_size(struct doctor *d)
 {
 	struct rlimit r;
 	char text[32];
 
-	if (getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur >= SEG_SIZE)
+	/* The fabric process raises the limit as far as it may. */
+	if (getrlimit(RLIMIT_FSIZE, &r) || r.rlim_max >= SEG_SIZE)
 		return;
-	doctor_report(d, DOCTOR_FAIL, "fsize", "ulimit -f unlimited",
-		      "files are limited to %s bytes, and each program has a memory file of %llu",
-		      limit_text(r.rlim_cur, text), (unsigned long long)SEG_SIZE);
+	doctor_report(d, r.rlim_max < sizeof(struct hca) ? DOCTOR_FAIL : DOCTOR_NOTE, "fsize",
+		      "ulimit -f unlimited",
+		      "files are limited to %s bytes: a fabric has one of %zu in memory, and a "
+		      "program has one as large as its queues",
+		      limit_text(r.rlim_max, text), sizeof(struct hca));
 }
 
 static void check_memory(struct doctor *d)

@@ -118,7 +118,7 @@ MORE=''
 run 0 --capture "$CAP"
 is "run: a capture that is whole" "$SAID $ST $(look "$CAP" 'count("RC SEND_ONLY") + count("RC SEND_LAST")')" " 0 600"
 
-# A limit that the fabric has from its starter, above the 256 GiB of a segment.
+# A limit that the fabric has from its starter, above HCA memory's size.
 limit "$RDMAEMU" fabric stop
 truncate -s $((512 * 1024 ** 3 - 50000)) "$CAP"
 ST=0
