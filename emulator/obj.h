@@ -110,6 +110,15 @@ struct hca_mr {
 };
 
 /**
+ * mr_holds_pd() - whether a region or window keeps its PD from being deallocated. A null MR does
+ * not: mlx5 makes it without the kernel, which counts only its own objects.
+ */
+static inline bool mr_holds_pd(const struct hca_mr *mr)
+{
+	return mr->kind != MR_NULL;
+}
+
+/**
  * struct hca_cq - a completion queue.
  * @mod_count, @mod_period: moderation, ibv_modify_cq(3): an event after so many entries or so many
  *	microseconds; 0: none

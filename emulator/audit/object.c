@@ -13,7 +13,8 @@ int audit_mr(struct audit *a, u32 i)
 {
 	const struct hca_mr *mr = &a->hca->mr[i];
 
-	MUST(audit_use_pd(a, mr->pd, mr->client), "MR %u: PD %u is not its owner's", i, mr->pd);
+	MUST(!mr_holds_pd(mr) || audit_use_pd(a, mr->pd, mr->client),
+	     "MR %u: PD %u is not its owner's", i, mr->pd);
 	MUST(mr->kind <= MW_2, "MR %u: kind %u", i, mr->kind);
 	MUST(!mr->key || mr->key >> 8 == i, "MR %u: key %#x", i, mr->key);
 	if (mr->kind < MW_1) {

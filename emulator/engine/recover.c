@@ -105,7 +105,8 @@ static void recount_memory(struct hca *hca)
 
 		if (!mr->client)
 			continue;
-		hca->pd[mr->pd].refs++;
+		if (mr_holds_pd(mr))
+			hca->pd[mr->pd].refs++;
 		if (mr->dm)
 			hca->dm[mr->dm - 1].refs++;
 		if (mr->kind < MW_1)

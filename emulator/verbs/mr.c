@@ -126,7 +126,8 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	mr->len = c->len;
 	mr->dm = c->dm;
 	mr->key = mr->last_key = c->key ?: mr_next_key(hca, mr);
-	pd->refs++;
+	if (mr_holds_pd(mr))
+		pd->refs++;
 	if (mr->dm)
 		hca->dm[mr->dm - 1].refs++;
 	tab_own(hca, TAB_MR, (u32)i, client, pd->dev);
@@ -196,7 +197,8 @@ int cmd_dereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (mr->windows)
 		return -EBUSY;
 	mr->key = 0;
-	hca->pd[mr->pd].refs--;
+	if (mr_holds_pd(mr))
+		hca->pd[mr->pd].refs--;
 	if (mr->dm)
 		hca->dm[mr->dm - 1].refs--;
 	tab_free(hca, TAB_MR, cmd->handle);
