@@ -68,6 +68,7 @@ struct hca_limits {
 	u32 atomic_cap; /* enum hca_atomic_cap */
 	u32 qp_types; /* a bit per enum ib_qp_type */
 	u32 odp; /* on-demand paging */
+	u32 empty_mr; /* regions of zero bytes that cover no page can be registered */
 	u32 arm_pending; /* arming a CQ raises the event of an entry that none has announced yet */
 	u32 ack_delay; /* enum as the QP's timeout */
 	u32 max_msg;

@@ -13,6 +13,8 @@
 #include "emulator/verbs/cmd.h"
 #include "emulator/verbs/verbs.h"
 
+#define MR_PAGE 4096u
+
 struct hca_pd *own_pd(struct hca *hca, u32 client, u32 handle)
 {
 	struct hca_pd *pd = tab_owned(hca, TAB_PD, client, handle);
@@ -67,9 +69,15 @@ static int mr_check_access_flags(u32 access)
 	return 0;
 }
 
+/*
+ * The kernel refuses to pin no page (ib_umem_get()): zero bytes at a page's start. Zero bytes
+ * within a page pin that page.
+ */
 static int mr_check_range(const struct hca_limits *lim, const struct cmd_reg_mr *c)
 {
 	if (c->len > lim->max_mr_size)
+		return -EINVAL;
+	if (!c->len && !c->dm && !(c->addr & (MR_PAGE - 1)) && !lim->empty_mr)
 		return -EINVAL;
 	return c->addr + c->len < c->addr || c->iova + c->len < c->iova ? -EINVAL : 0;
 }

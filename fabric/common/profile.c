@@ -165,6 +165,7 @@ static const struct key keys[] = {
 	{ "qp_types", KEY_WORDS, AT(lim.qp_types), 0, 0, type_words },
 	WORD("atomic_cap", lim.atomic_cap, atomic_words),
 	WORD("odp", lim.odp, bool_words),
+	WORD("empty_mr", lim.empty_mr, bool_words),
 	WORD("arm_pending", lim.arm_pending, bool_words),
 	{ "max_mr_size", KEY_U64, AT(lim.max_mr_size), LEAST_max_mr_size, MOST_max_mr_size, NULL },
 	{ "max_dm", KEY_U64, AT(lim.max_dm), LEAST_max_dm, MOST_max_dm, NULL },

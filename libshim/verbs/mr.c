@@ -54,9 +54,11 @@ static int mr_range_check(const void *addr, size_t len, u32 access)
 	if ((access & IBV_ACCESS_ON_DEMAND) && !addr && len == SIZE_MAX)
 		return access & IBV_ACCESS_HUGETLB ? -EINVAL : 0;
 	/* The end, rounded up to pages, must be a valid address, too. */
-	if (!len || (uintptr_t)addr > UINTPTR_MAX - PAGE ||
-	    len > UINTPTR_MAX - PAGE - (uintptr_t)addr)
+	if ((uintptr_t)addr > UINTPTR_MAX - PAGE || len > UINTPTR_MAX - PAGE - (uintptr_t)addr)
 		return -EINVAL;
+	/* An empty region at a page's start has no page to pin. The device may refuse it. */
+	if (!len && !((uintptr_t)addr & (PAGE - 1)))
+		return 0;
 	if (access & IBV_ACCESS_ON_DEMAND)
 		return addr ? 0 : -EINVAL;
 	return shim_mem_pin(addr, len, access & IBV_ACCESS_LOCAL_WRITE);

@@ -6,6 +6,7 @@
 for side in $SIDES; do
 	app app_mr_kinds $side
 	app app_mr_rereg $side
+	app app_mr_empty $side
 	app app_mr_dmabuf $side
 done
 RUN_BY="$T/sys_noptrace" app app_mr_kinds remote
@@ -13,4 +14,6 @@ export RUN_FLAGS='--isolated --fabric isolated'
 app app_mr_kinds remote
 app app_mr_rereg remote
 app app_mr_dmabuf remote
+RUN_FLAGS='--profile connectx6 --fabric connectx6' in_one app app_mr_empty local
+RUN_FLAGS='--profile rxe --fabric rxe' in_one app app_mr_empty local refused
 done_testing
