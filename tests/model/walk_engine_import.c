@@ -77,7 +77,7 @@ static void import_mr(struct walk *w, struct obj *o)
 	const struct obj *pd = mr ? mr->uses[0] : NULL;
 	int want;
 
-	if (!mr)
+	if (!mr || !mr->uses[0])
 		return;
 	cmd.import.kind = IMPORT_MR;
 	cmd.import.index = mr->handle;
@@ -206,7 +206,7 @@ void imp_leave(struct walk *w, u32 client)
 	for (u32 i = 0; i < KIND_MAX; i++) {
 		struct obj *mr = &w->obj[client][K_MR][i];
 
-		if (mr->live && mr->uses[0]->client != client)
+		if (mr->live && mr->uses[0] && mr->uses[0]->client != client)
 			mr->uses[0]->refs--;
 	}
 }

@@ -69,7 +69,6 @@ static bool mr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		pd = imp->imp.pd;
 	if (!pd)
 		return false;
-	use(o, 0, pd);
 	cmd->mr = (struct cmd_reg_mr){ .pd = pd->handle, .access = some_access(w) };
 	some_range(w, o->client, &cmd->mr);
 	if (chance(w, 10) && any(w, o->client, K_DM)) {
@@ -82,6 +81,9 @@ static bool mr_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		cmd->mr.kind = MR_NULL;
 		cmd->mr.access = ACC_LOCAL_WRITE;
 	}
+	/* A null MR does not hold its PD. */
+	if (cmd->mr.kind != MR_NULL)
+		use(o, 0, pd);
 	return true;
 }
 
