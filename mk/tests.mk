@@ -74,9 +74,12 @@ $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
 $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
 	$(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
-$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lnettle -lpcap -lz -lm
+$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lpcap -lz -lm
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
+$(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c)
+$(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
+$(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
 	profile_builtin.c text_io.c parse.c))

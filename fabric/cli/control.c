@@ -121,6 +121,8 @@ static int ctl_check_token(const struct opts *o)
 {
 	if (o->level[OPT_TOKEN_FILE] == LEVEL_FLAG && !o->listen[0] && !o->join[0])
 		return print_error("--token-file: expected --listen or --join as well");
+	if (o->level[OPT_PLAINTEXT] == LEVEL_FLAG && !o->listen[0] && !o->join[0])
+		return print_error("--plaintext: expected --listen or --join as well");
 	return 0;
 }
 

@@ -142,6 +142,8 @@ static void spawn_exec(const struct opts *o, const struct fabric_paths *p, const
 	n = spawn_add_flag(argv, n, listen, sizeof(listen), "--listen=", o->listen);
 	n = spawn_add_flag(argv, n, join, sizeof(join), "--join=", o->join);
 	n = spawn_add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
+	if (o->plaintext)
+		argv[n++] = "--plaintext";
 	n = spawn_add_flag(argv, n, name, sizeof(name), "--name=", o->name);
 	snprintf(scale, sizeof(scale), "--time-scale=%u.%06u", o->ppm / CLOCK_PPM,
 		 o->ppm % CLOCK_PPM);

@@ -46,6 +46,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 		       "join the fabrics that listen at these addresses" },
 	[OPT_TOKEN_FILE] = { "token-file", 0, "FILE", "RDMAEMU_TOKEN_FILE", true,
 			     "file with the secret that joined fabrics share" },
+	[OPT_PLAINTEXT] = { "plaintext", 0, NULL, "RDMAEMU_PLAINTEXT", true,
+			    "do not encrypt the traffic of joined fabrics; all of them need it" },
 	[OPT_NAME] = { "name", 0, "NAME", "RDMAEMU_NAME", true,
 		       "name of this host in joined fabrics (default: its hostname)" },
 	[OPT_TIME_SCALE] = { "time-scale", 0, "X", "RDMAEMU_TIME_SCALE", true,

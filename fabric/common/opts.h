@@ -51,6 +51,7 @@ enum opt_id {
 	OPT_LISTEN,
 	OPT_JOIN,
 	OPT_TOKEN_FILE,
+	OPT_PLAINTEXT,
 	OPT_NAME,
 	OPT_TIME_SCALE,
 	OPT_CLOCK,
@@ -179,6 +180,7 @@ struct opts {
 	char listen[256 + 16]; /* ADDR:PORT; "": nowhere */
 	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
 	char token_file[PATH_MAX];
+	bool plaintext; /* joined fabrics do not encrypt */
 	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
 	char scenario[PATH_MAX]; /* likewise */
 	char trace[PATH_MAX]; /* likewise */

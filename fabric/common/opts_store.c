@@ -57,6 +57,11 @@ static bool opt_set_isolated(struct opts *o, const char *value)
 	return parse_bool(value, &o->isolated);
 }
 
+static bool opt_set_plaintext(struct opts *o, const char *value)
+{
+	return parse_bool(value, &o->plaintext);
+}
+
 static bool opt_set_clock(struct opts *o, const char *value)
 {
 	o->manual = !strcmp(value, "manual");
@@ -191,6 +196,7 @@ static const struct opt_value {
 	[OPT_LISTEN] = BY(opt_set_listen, "ADDR:PORT"),
 	[OPT_JOIN] = BY(opt_set_join, "HOST:PORT, or several with commas between"),
 	[OPT_TOKEN_FILE] = A_TEXT(token_file, "a file"),
+	[OPT_PLAINTEXT] = BY(opt_set_plaintext, "yes or no"),
 	[OPT_NAME] = A_NAME(name),
 	[OPT_TIME_SCALE] = BY(opt_set_scale, PARSE_SCALE_EXPECTED),
 	[OPT_CLOCK] = BY(opt_set_clock, "run or manual"),
@@ -299,4 +305,5 @@ void opts_given(const struct opts *o, struct proto_given *g)
 	if (!o->token_file[0] || !realpath(o->token_file, token))
 		snprintf(token, sizeof(token), "%s", o->token_file);
 	g->token_file = opt_text_hash(token);
+	g->plaintext = o->plaintext;
 }

@@ -11,6 +11,7 @@
  * - When half of that is taken, a random connection of the address goes, with a probability that
  *   rises with their number: a flood that is faster than handshakes hits its own connections most.
  * - When all places are taken, the oldest connection of the address that has most makes room.
+ * - A connection that has not greeted goes before one that has, which waits for a proof.
  * - Addresses of members have JOIN_MAX_KNOWN places of their own: a member comes back whatever
  *   strangers do elsewhere.
  *
@@ -101,20 +102,31 @@ static u32 admission_count(const struct join *j, bool known, const u8 net[16])
 	return n;
 }
 
-/* The oldest connection of an address, or with @nth the one that comes so late in the table. */
+/* Whether @a makes room before @b: one that has not greeted before one that has, then the older. */
+static bool admission_goes_first(const struct jconn *a, const struct jconn *b)
+{
+	if ((a->state == JC_PROOF) != (b->state == JC_PROOF))
+		return b->state == JC_PROOF;
+	return a->since < b->since;
+}
+
+/*
+ * The connection of an address that makes room: the @nth in the table of those that have not
+ * greeted, otherwise the oldest, first of those.
+ */
 static struct jconn *admission_victim(struct join *j, bool known, const u8 net[16], u32 nth)
 {
-	struct jconn *c, *oldest = NULL;
+	struct jconn *c, *first = NULL;
 
 	for (c = j->conn; c < j->conn + j->n_conns; c++) {
 		if (!jconn_holds_place(c, known) || memcmp(c->net, net, sizeof(c->net)) != 0)
 			continue;
-		if (nth && !--nth)
+		if (nth && c->state != JC_PROOF && !--nth)
 			return c;
-		if (!oldest || c->since < oldest->since)
-			oldest = c;
+		if (!first || admission_goes_first(c, first))
+			first = c;
 	}
-	return oldest;
+	return first;
 }
 
 /* A connection of the address that has most places, if they are all taken; or NULL. */
@@ -186,7 +198,4 @@ void join_accept(struct fabric *f, struct watch *w, u32 events)
 		return;
 	}
 	c->known = known;
-	hello_send(f, c);
-	if (c->state != JC_FREE)
-		jconn_flush(f, c);
 }

@@ -92,6 +92,8 @@ void join_hello_put(u8 *p, const struct join_hello *h)
 	codec_put32(p + 12, h->ppm);
 	memcpy(p + 16, h->nonce, JOIN_NONCE);
 	memcpy(p + 48, h->name, strnlen(h->name, JOIN_NAME - 1));
+	memcpy(p + 96, h->key, JOIN_KEY);
+	p[128] = h->flags;
 }
 
 int join_hello_get(const u8 *p, u32 len, struct join_hello *h)
@@ -107,6 +109,8 @@ int join_hello_get(const u8 *p, u32 len, struct join_hello *h)
 	h->ppm = codec_get32(p + 12);
 	memcpy(h->nonce, p + 16, JOIN_NONCE);
 	memcpy(h->name, p + 48, JOIN_NAME);
+	memcpy(h->key, p + 96, JOIN_KEY);
+	h->flags = p[128];
 	return join_name_ok(h->name, JOIN_NAME) ? 0 : -EPROTO;
 }
 

@@ -50,8 +50,19 @@ void jconn_commit(struct jconn *c, u32 len)
 	c->tx.tail += len;
 }
 
-static void jbuf_consume(struct jbuf *t, u32 n)
+u32 jconn_piece(struct jconn *c, const u8 **at)
 {
+	struct jbuf *t = &c->tx;
+
+	if (t->tail < t->head && t->head == t->wrap)
+		t->head = 0;
+	*at = t->mem + t->head;
+	return (t->tail < t->head ? t->wrap : t->tail) - t->head;
+}
+
+void jconn_consume(struct jconn *c, u32 n)
+{
+	struct jbuf *t = &c->tx;
 	u32 upper = t->tail < t->head ? t->wrap - t->head : 0;
 
 	if (upper && n >= upper) {
@@ -63,24 +74,43 @@ static void jbuf_consume(struct jbuf *t, u32 n)
 		t->head = t->tail = 0;
 }
 
-void jconn_flush(struct fabric *f, struct jconn *c)
+bool jconn_idle(const struct jconn *c)
+{
+	return c->tx.head == c->tx.tail && (!c->seal || !jseal_pending(c));
+}
+
+/* Write what the socket takes now. Return: bytes, or -1 with errno. */
+static ssize_t jconn_write(struct jconn *c)
 {
 	struct jbuf *t = &c->tx;
 	struct iovec v[2];
+	const u8 *at;
 	ssize_t n;
-	int nv;
+	u32 len;
 
-	while (c->state > JC_CONNECTING && t->head != t->tail) {
-		nv = t->tail < t->head ? 2 : 1;
-		v[0].iov_base = t->mem + t->head;
-		v[0].iov_len = (nv == 2 ? t->wrap : t->tail) - t->head;
-		v[1].iov_base = t->mem;
-		v[1].iov_len = t->tail;
-		if (!v[0].iov_len) {
-			t->head = 0;
-			continue;
-		}
-		n = writev(c->w.fd, v, nv);
+	if (c->seal) {
+		len = jseal_output(c, &at);
+		n = write(c->w.fd, at, len);
+		if (n > 0)
+			jseal_wrote(c, (u32)n);
+		return n;
+	}
+	v[0].iov_len = jconn_piece(c, &at);
+	v[0].iov_base = t->mem + t->head;
+	v[1].iov_base = t->mem;
+	v[1].iov_len = t->tail;
+	n = writev(c->w.fd, v, t->tail < t->head ? 2 : 1);
+	if (n > 0)
+		jconn_consume(c, (u32)n);
+	return n;
+}
+
+void jconn_flush(struct fabric *f, struct jconn *c)
+{
+	ssize_t n;
+
+	while (c->state > JC_CONNECTING && !jconn_idle(c)) {
+		n = jconn_write(c);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno != EAGAIN) {
@@ -90,13 +120,12 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 		if (n <= 0)
 			break;
 		c->sent_at = c->moved_at = real_ns();
-		jbuf_consume(t, (u32)n);
 		if (f->join->full) {
 			f->join->full = false;
 			wait_ring_all(f);
 		}
 	}
-	c->stuck = t->head != t->tail;
+	c->stuck = !jconn_idle(c);
 	if (!c->stuck)
 		c->moved_at = real_ns();
 	jconn_update_events(f, c);
@@ -177,6 +206,22 @@ bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope)
 	return true;
 }
 
+static bool ip_is_loopback(const u8 ip[16])
+{
+	static const u8 v6[16] = { [15] = 1 };
+
+	return gid_is_v4(ip) ? ip[12] == 127 : !memcmp(ip, v6, sizeof(v6));
+}
+
+bool jconn_is_loopback(const struct jconn *c)
+{
+	u8 us[16], peer[16];
+	u32 scope;
+
+	return jconn_address(c->w.fd, false, us, &scope) && ip_is_loopback(us) &&
+	       jconn_address(c->w.fd, true, peer, &scope) && ip_is_loopback(peer);
+}
+
 /*
  * Traffic within the host meets no congestion: a congestion control that paces would only slow it
  * down. If it cannot be chosen, the host's default is good enough.
@@ -237,6 +282,9 @@ void jconn_close(struct fabric *f, struct jconn *c, const char *why)
 	loop_watch_close(&c->w);
 	munmap(c->rx, JOIN_RX_SIZE);
 	munmap(c->tx.mem, JOIN_TX_SIZE);
+	jseal_free(c);
+	explicit_bzero(c->secret, sizeof(c->secret));
+	explicit_bzero(&c->keys, sizeof(c->keys));
 	c->state = JC_FREE;
 	c->closed = f->join->n_ticks;
 	mesh_conn_down(f, c);
@@ -302,27 +350,43 @@ static void jconn_early_frames(struct fabric *f, struct jconn *c)
 	}
 }
 
+bool jconn_open(struct fabric *f, struct jconn *c)
+{
+	int n = c->seal && c->state == JC_UP ? jseal_open(c) : 0;
+
+	if (n < 0)
+		jconn_close(f, c, "a record is not authentic: it was changed on its way");
+	return n > 0;
+}
+
 static void jconn_read(struct fabric *f, struct jconn *c)
 {
 	u32 room = JOIN_RX_SIZE - c->rx_tail;
+	u8 *at = c->rx + c->rx_tail;
 	ssize_t n;
 
 	/* An unproven peer gets no more room than a greeting needs. */
 	if (c->state != JC_UP)
 		room = min_u32(room, 2 * JOIN_MAX_EARLY);
+	if (c->seal)
+		at = jseal_space(c, &room);
 	if (!room)
 		return;
-	n = read(c->w.fd, c->rx + c->rx_tail, room);
+	n = read(c->w.fd, at, room);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		jconn_close(f, c, n ? strerror(errno) : "the connection has ended");
 		return;
 	}
-	c->rx_tail += (u32)n;
+	if (c->seal)
+		jseal_came(c, (u32)n);
+	else
+		c->rx_tail += (u32)n;
 	c->heard_at = real_ns();
 	if (c->state != JC_UP)
 		jconn_early_frames(f, c);
+	jconn_open(f, c);
 	if (c->state == JC_UP) {
 		f->join->due = true;
 		jconn_update_events(f, c);

@@ -230,6 +230,7 @@ static bool frames_conn(struct fabric *f, struct jconn *c)
 	u32 done = 0, have;
 	const char *why;
 	struct join_hdr h;
+	bool more;
 	const u8 *at;
 
 	while (c->state == JC_UP && done < TURN_BYTES) {
@@ -252,8 +253,9 @@ static bool frames_conn(struct fabric *f, struct jconn *c)
 	if (c->state != JC_UP)
 		return false;
 	jconn_make_room(c);
+	more = jconn_open(f, c);
 	jconn_update_events(f, c);
-	return done >= TURN_BYTES;
+	return more || done >= TURN_BYTES;
 }
 
 void join_tables_changed(struct fabric *f)

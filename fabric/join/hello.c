@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the handshake of joined fabrics: versions, and proofs that both sides have the token. */
 #include "fabric/join/mesh.h"
+#include "fabric/join/seal.h"
 #include "fabric/common/opts.h"
 
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <nettle/hmac.h>
 #include <nettle/memops.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -48,42 +49,32 @@ const char *join_token_load(const char *path, u8 *token, u32 *len)
 	return NULL;
 }
 
-/* The proof of a side that has the token of @len bytes: ours, or with 0 none. */
-static void hello_proof_make(const struct fabric *f, const struct jconn *c, bool mine, u32 len,
-			     u8 mac[JOIN_MAC])
+/* The keys that follow from both greetings and @len bytes of the token. Return: 0 or -EPROTO. */
+static int hello_keys(const struct fabric *f, const struct jconn *c, u32 len, struct join_keys *k)
 {
-	static const char label[] = "rdmaemu join 1";
-	const struct join *j = f->join;
-	const u8 role = mine == c->out ? 'C' : 'A';
-	struct hmac_sha256_ctx ctx;
-	u8 ids[16];
+	struct join_hdr h = { .len = JOIN_HDR + JOIN_HELLO, .type = JT_HELLO, .src = c->peer };
+	u8 theirs[JOIN_HDR + JOIN_HELLO], digest[KEYS_LEN];
+	struct sha256_ctx ctx;
 
-	join_u64_put(ids, mine ? j->id : c->peer);
-	join_u64_put(ids + 8, mine ? c->peer : j->id);
-	hmac_sha256_set_key(&ctx, len, j->token);
-	hmac_sha256_update(&ctx, sizeof(label) - 1, (const u8 *)label);
-	hmac_sha256_update(&ctx, 1, &role);
-	hmac_sha256_update(&ctx, JOIN_NONCE, mine ? c->nonce : c->hello.nonce);
-	hmac_sha256_update(&ctx, JOIN_NONCE, mine ? c->hello.nonce : c->nonce);
-	hmac_sha256_update(&ctx, sizeof(ids), ids);
-	hmac_sha256_digest(&ctx, JOIN_MAC, mac);
-}
-
-static void hello_proof(const struct fabric *f, const struct jconn *c, bool mine, u8 mac[JOIN_MAC])
-{
-	hello_proof_make(f, c, mine, f->join->token_len, mac);
+	join_hdr_put(theirs, &h);
+	join_hello_put(theirs + JOIN_HDR, &c->hello);
+	sha256_init(&ctx);
+	sha256_update(&ctx, sizeof(theirs), c->out ? c->greeting : theirs);
+	sha256_update(&ctx, sizeof(theirs), c->out ? theirs : c->greeting);
+	sha256_digest(&ctx, sizeof(digest), digest);
+	return keys_derive(k, c->secret, c->hello.key, f->join->token, len, digest);
 }
 
 /* Why the proof of the other side is refused. */
 static const char *hello_proof_trouble(const struct fabric *f, const struct jconn *c,
 				       const u8 *body)
 {
-	u8 mac[JOIN_MAC];
+	struct join_keys k;
 
 	if (!f->join->token_len)
 		return "this fabric has no token, the other one has: --token-file on both sides";
-	hello_proof_make(f, c, false, 0, mac);
-	if (memeql_sec(mac, body, JOIN_MAC))
+	if (!hello_keys(f, c, 0, &k) &&
+	    memeql_sec(k.proof[c->out ? SIDE_ACCEPTS : SIDE_CONNECTS], body, JOIN_MAC))
 		return "no token: --token-file is missing";
 	return "wrong token";
 }
@@ -93,30 +84,52 @@ void hello_send(struct fabric *f, struct jconn *c)
 	struct join_hello h = { .version = JOIN_VERSION,
 				.port = f->join->port,
 				.ppm = f->clock.ppm };
-	u8 body[JOIN_HELLO];
+	struct join_hdr hdr = { .len = sizeof(c->greeting), .type = JT_HELLO, .src = f->join->id };
 
-	if (getrandom(c->nonce, sizeof(c->nonce), 0) != sizeof(c->nonce)) {
+	if (getrandom(h.nonce, sizeof(h.nonce), 0) != sizeof(h.nonce) ||
+	    keys_make(c->secret, h.key)) {
 		jconn_close(f, c, "no random numbers");
 		return;
 	}
-	memcpy(h.nonce, c->nonce, sizeof(h.nonce));
+	h.flags = seal_has_aes() ? JOIN_F_AES : 0;
+	if (f->join->plaintext)
+		h.flags |= JOIN_F_PLAIN;
+	else if (!jconn_is_loopback(c))
+		h.flags |= JOIN_F_SEAL;
+	c->flags = h.flags;
 	snprintf(h.name, sizeof(h.name), "%s", f->node_name);
-	join_hello_put(body, &h);
-	jconn_send(f, c, JT_HELLO, f->join->id, 0, body, sizeof(body));
+	join_hdr_put(c->greeting, &hdr);
+	join_hello_put(c->greeting + JOIN_HDR, &h);
+	jconn_send(f, c, JT_HELLO, f->join->id, 0, c->greeting + JOIN_HDR, JOIN_HELLO);
 }
 
 static void hello_proof_send(struct fabric *f, struct jconn *c)
 {
-	u8 mac[JOIN_MAC];
+	jconn_send(f, c, JT_PROOF, f->join->id, 0,
+		   c->keys.proof[c->out ? SIDE_CONNECTS : SIDE_ACCEPTS], JOIN_MAC);
+}
 
-	hello_proof(f, c, true, mac);
-	jconn_send(f, c, JT_PROOF, f->join->id, 0, mac, sizeof(mac));
+/*
+ * Whether the connection is sealed: if one side asks for it, unless both sides can do without. Both
+ * decide the same. Return: why they do not agree, or NULL.
+ */
+static const char *hello_agree(struct jconn *c)
+{
+	u8 all = c->flags | c->hello.flags;
+
+	if (all & JOIN_F_SEAL && c->flags & JOIN_F_PLAIN)
+		return "this fabric has --plaintext, the other one has not: both sides must agree";
+	if (all & JOIN_F_SEAL && c->hello.flags & JOIN_F_PLAIN)
+		return "the other fabric has --plaintext, this one has not: both sides must agree";
+	c->sealed = all & JOIN_F_SEAL;
+	return NULL;
 }
 
 static void hello_received(struct fabric *f, struct jconn *c, const struct join_hdr *h,
 			   const u8 *body)
 {
 	int ret = join_hello_get(body, h->len - JOIN_HDR, &c->hello);
+	const char *why;
 
 	if (ret == -EPROTONOSUPPORT) {
 		jconn_refuse(f, c, "it speaks version %u of the protocol, not %u", c->hello.version,
@@ -139,6 +152,16 @@ static void hello_received(struct fabric *f, struct jconn *c, const struct join_
 		jconn_close(f, c, c->wanted ? NULL : "it is this fabric itself");
 		return;
 	}
+	/* A stranger that says nothing costs no key. */
+	if (!c->out)
+		hello_send(f, c);
+	why = c->state == JC_FREE ? NULL : hello_agree(c);
+	if (!why && c->state != JC_FREE && hello_keys(f, c, f->join->token_len, &c->keys))
+		why = "its key is not valid";
+	if (why)
+		jconn_refuse(f, c, "%s", why);
+	if (c->state == JC_FREE)
+		return;
 	c->state = JC_PROOF;
 	/* The connecting side proves first that it has the token. */
 	if (c->out)
@@ -148,19 +171,24 @@ static void hello_received(struct fabric *f, struct jconn *c, const struct join_
 static void hello_proof_received(struct fabric *f, struct jconn *c, const struct join_hdr *h,
 				 const u8 *body)
 {
-	u8 mac[JOIN_MAC];
+	const u8 *proof = c->keys.proof[c->out ? SIDE_ACCEPTS : SIDE_CONNECTS];
 
-	hello_proof(f, c, false, mac);
 	if (h->len != JOIN_HDR + JOIN_MAC || h->src != c->peer) {
 		jconn_refuse(f, c, "wrong token");
 		return;
 	}
-	if (!memeql_sec(mac, body, JOIN_MAC)) {
+	if (!memeql_sec(proof, body, JOIN_MAC)) {
 		jconn_refuse(f, c, "%s", hello_proof_trouble(f, c, body));
 		return;
 	}
 	if (!c->out)
 		hello_proof_send(f, c);
+	if (c->sealed && jseal_start(c)) {
+		jconn_close(f, c, "no memory");
+		return;
+	}
+	explicit_bzero(c->secret, sizeof(c->secret));
+	explicit_bzero(&c->keys, sizeof(c->keys));
 	c->state = JC_UP;
 	mesh_conn_up(f, c);
 }

@@ -138,13 +138,13 @@ static u64 mesh_tick_conn(struct fabric *f, struct jconn *c, u64 now)
 		jconn_close(f, c, c->state == JC_CONNECTING ? NULL : why);
 		return NEVER;
 	}
-	if (c->state == JC_UP && now >= c->sent_at + JOIN_PING_NS && c->tx.head == c->tx.tail) {
+	if (c->state == JC_UP && now >= c->sent_at + JOIN_PING_NS && jconn_idle(c)) {
 		(void)jconn_send(f, c, JT_PING, f->join->id, c->peer, NULL, 0);
 		c->sent_at = now;
 	}
-	if (c->tx.head != c->tx.tail && !c->want_write)
+	if (!jconn_idle(c) && !c->want_write)
 		jconn_flush(f, c);
-	else if (c->tx.head == c->tx.tail)
+	else if (jconn_idle(c))
 		c->moved_at = now;
 	if (c->state == JC_UP)
 		next = min_u64(next, c->sent_at + JOIN_PING_NS);

@@ -22,6 +22,7 @@
 #include "fabric/core/fabric.h"
 #include "fabric/common/host_port.h"
 #include "fabric/join/join.h"
+#include "fabric/join/keys.h"
 #include "fabric/join/proto.h"
 #include "fabric/link/link.h"
 
@@ -53,6 +54,7 @@
 #define JOIN_NOWHERE (~0u)
 
 struct member;
+struct jseal;
 
 enum jconn_state {
 	JC_FREE,
@@ -87,7 +89,12 @@ struct jconn {
 	bool known; /* a member has that address */
 	struct join_peer behind[JOIN_MAX_PEERS]; /* members that the other end is connected with */
 	u32 n_behind;
-	u8 nonce[JOIN_NONCE];
+	u8 greeting[JOIN_HDR + JOIN_HELLO]; /* our HELLO */
+	u8 secret[KEYS_LEN]; /* of the fresh key in it */
+	struct join_keys keys; /* from JC_PROOF on, until JC_UP */
+	u8 flags; /* of it: enum join_flag */
+	bool sealed; /* both sides have agreed on that */
+	struct jseal *seal; /* what is sealed and opened; NULL: nothing yet */
 	u64 since; /* when it was made */
 	u64 closed; /* in which join.n_ticks */
 	u64 heard_at, sent_at;
@@ -164,6 +171,7 @@ struct target {
 struct join {
 	u64 id;
 	u16 port;
+	bool plaintext; /* --plaintext */
 	struct watch listen;
 	u8 token[JOIN_MAX_TOKEN];
 	u32 token_len;
@@ -309,11 +317,49 @@ int jconn_send(struct fabric *f, struct jconn *c, u8 type, u64 src, u64 dst, con
 void jconn_flush(struct fabric *f, struct jconn *c);
 /** jconn_pending() - bytes that are queued. */
 u32 jconn_pending(const struct jconn *c);
+/** jconn_piece() - the contiguous bytes that are queued first. */
+u32 jconn_piece(struct jconn *c, const u8 **at);
+/** jconn_consume() - @n bytes of that are done with. */
+void jconn_consume(struct jconn *c, u32 n);
 /**
  * jconn_update_events() - poll for input only while there is room, for output only while bytes are
  * queued.
  */
 void jconn_update_events(struct fabric *f, struct jconn *c);
+
+/** jconn_idle() - whether all output has been written. */
+bool jconn_idle(const struct jconn *c);
+/** jconn_is_loopback() - whether both ends have loopback addresses. */
+bool jconn_is_loopback(const struct jconn *c);
+/**
+ * jconn_open() - take records that have come, as far as there is room, into the input. This may
+ * close the connection. Return: whether there is more input than before.
+ */
+bool jconn_open(struct fabric *f, struct jconn *c);
+
+/* --- sealed.c --- */
+
+/**
+ * jseal_start() - seal all output that follows, and take what follows in the input for records.
+ * Return: 0 or -ENOMEM.
+ */
+int jseal_start(struct jconn *c);
+/** jseal_free() - the connection is closed. */
+void jseal_free(struct jconn *c);
+/** jseal_cipher() - its name, or NULL: the connection is not sealed. */
+const char *jseal_cipher(const struct jconn *c);
+/** jseal_space() - where to read @len bytes of records at most. */
+u8 *jseal_space(struct jconn *c, u32 *len);
+/** jseal_came() - @len bytes of records have been read there. */
+void jseal_came(struct jconn *c, u32 len);
+/** jseal_open() - open records into @c->rx. Return: bytes of text, or -EBADMSG. */
+int jseal_open(struct jconn *c);
+/** jseal_output() - seal output, and say which bytes are next to be written. */
+u32 jseal_output(struct jconn *c, const u8 **at);
+/** jseal_wrote() - @len of these were written. */
+void jseal_wrote(struct jconn *c, u32 len);
+/** jseal_pending() - bytes of records that are not written yet. */
+u32 jseal_pending(const struct jconn *c);
 
 /* --- hello.c --- */
 

@@ -11,7 +11,7 @@
 
 #include "emulator/burst.h"
 
-#define JOIN_VERSION   2u
+#define JOIN_VERSION   3u
 #define JOIN_MAGIC     "rdmaemuJ"
 #define JOIN_HDR       24u
 #define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */
@@ -21,7 +21,8 @@
 #define JOIN_MAC       32u
 #define JOIN_TEXT      160u
 #define JOIN_NAME      48u
-#define JOIN_HELLO     96u
+#define JOIN_HELLO     136u
+#define JOIN_KEY       32u
 #define JOIN_NODE      (8u + JOIN_NAME)
 #define JOIN_BEGIN     8u
 #define JOIN_CREDIT    (8u + 8u * LANES)
@@ -66,12 +67,21 @@ struct join_hdr {
 	u64 src, dst;
 };
 
+/* Flags of HELLO. */
+enum join_flag {
+	JOIN_F_SEAL = 1, /* the connection is to be sealed: an address of it is not loopback */
+	JOIN_F_PLAIN = 2, /* it is not to be sealed: --plaintext */
+	JOIN_F_AES = 4, /* the sender has instructions for AES-GCM */
+};
+
 struct join_hello {
 	u32 version;
 	u16 port; /* where it listens; 0: nowhere */
 	u32 ppm; /* speed of its clock, in millionths of real time; 0: not given */
 	u8 nonce[JOIN_NONCE];
 	char name[JOIN_NAME];
+	u8 key[JOIN_KEY]; /* fresh public key */
+	u8 flags; /* enum join_flag */
 };
 
 struct join_peer {

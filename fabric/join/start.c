@@ -110,6 +110,7 @@ const char *join_start(struct fabric *f, const struct opts *o)
 	why = o->token_file[0] ? join_token_load(o->token_file, j->token, &j->token_len) : NULL;
 	if (why)
 		return why;
+	j->plaintext = o->plaintext;
 	if (o->join[0])
 		join_add_targets(j, o->join);
 	why = o->listen[0] ? join_listen(f, o->listen) : NULL;

@@ -225,6 +225,8 @@ struct proto_given {
 	u64 listen, join, token_file;
 	u32 first_mr;
 	u32 stays; /* until it is stopped */
+	u32 plaintext;
+	u32 reserved;
 	char name[PROTO_NODE_SIZE]; /* of the host's node */
 };
 

@@ -60,6 +60,8 @@ static struct json_object *status_join_json_member(const struct member *m)
 	json_add_str(o, "state", status_member_state(m));
 	if (m->via)
 		json_add_str(o, "address", m->via->who);
+	if (m->via)
+		json_add_str(o, "cipher", jseal_cipher(m->via) ? jseal_cipher(m->via) : "none");
 	if (m->via && m->via != m->conn && m->via->member)
 		json_add_str(o, "via", m->via->member->name);
 	json_object_object_add(o, "sent", status_join_json_traffic(m->tx_bytes, m->tx_bursts));

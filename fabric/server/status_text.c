@@ -144,7 +144,8 @@ static void status_print_member(FILE *out, struct json_object *m)
 	if (status_get(m, "via"))
 		fprintf(out, " %s", status_get_str(m, "via"));
 	if (status_get(m, "address"))
-		fprintf(out, ", %s", status_get_str(m, "address"));
+		fprintf(out, ", %s, cipher %s", status_get_str(m, "address"),
+			status_get_str(m, "cipher"));
 	fprintf(out,
 		"\n  sent %lld bursts, %lld bytes; received %lld, %lld; dropped %lld; waiting %lld "
 		"bytes; credit %lld and %lld\n",

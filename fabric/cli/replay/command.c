@@ -65,8 +65,9 @@ static int replay_setting_file(struct opts *o, enum opt_id id, char to[PATH_MAX]
  */
 static void replay_reset_settings(struct opts *o)
 {
-	static const enum opt_id ids[] = { OPT_LISTEN,	   OPT_JOIN,  OPT_TOKEN_FILE, OPT_NAME,
-					   OPT_TIME_SCALE, OPT_CLOCK, OPT_CHAOS };
+	static const enum opt_id ids[] = { OPT_LISTEN,	  OPT_JOIN, OPT_TOKEN_FILE,
+					   OPT_PLAINTEXT, OPT_NAME, OPT_TIME_SCALE,
+					   OPT_CLOCK,	  OPT_CHAOS };
 	size_t i;
 
 	o->listen[0] = o->join[0] = o->token_file[0] = o->name[0] = '\0';

@@ -10,7 +10,8 @@ import struct
 import sys
 import time
 
-from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, READY, Peer, burst, device, node)
+from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, READY, Peer, Refused, burst, device, header, hello,
+                       node)
 
 port = int(sys.argv[1])
 token = open(sys.argv[2], "rb").read().rstrip()
@@ -66,6 +67,43 @@ def as_known(p):
     p.send(NODE, b"?", src=77)
 
 
+def greets(name, want, body):
+    """A stranger whose greeting is not one of this protocol."""
+    global failed
+    s = socket.create_connection(("127.0.0.1", port))
+    s.settimeout(60)
+    s.sendall(header(HELLO, 1, body) + body)
+    text = b""
+    try:
+        while True:
+            data = s.recv(4096)
+            if not data:
+                break
+            text += data
+    except OSError:
+        pass
+    good = want.encode() in text
+    failed += not good
+    print("ok" if good else "not ok", "refused: " + name, "" if good else "# " + repr(text), flush=True)
+
+
+def joins(name, want, **kw):
+    global failed
+    try:
+        Peer(port, kw.pop("token", token), rng, **kw)
+        got = ""
+    except Refused as e:
+        got = str(e)
+    failed += got != want
+    print("ok" if got == want else "not ok", "refused: " + name, "" if got == want else "# " + repr(got), flush=True)
+
+
+greets("an older protocol", "it speaks version 2 of the protocol, not 3", hello(b"old", rng, version=2)[:96])
+greets("a newer protocol", "it speaks version 4 of the protocol, not 3", hello(b"new", rng, version=4) + bytes(40))
+greets("a key of low order", "its key is not valid", hello(b"low", rng))
+greets("a greeting that is cut off", "this is not a fabric's greeting", hello(b"cut", rng)[:-1])
+joins("another token", "wrong token", token=b"guess")
+joins("no token", "no token: --token-file is missing", token=b"")
 case("a frame that is too long", "malformed frame", sends(PING, length=2 << 20))
 case("a frame that is too short", "malformed frame", sends(PING, length=23))
 case("an unknown type", "malformed frame", sends(99))

@@ -6,40 +6,77 @@ import socket
 import struct
 
 HELLO, PROOF, REFUSE, NODE, DEV, READY, PEERS, BURST, CREDIT, PING, BYE, ASK, BEGIN = range(1, 14)
-VERSION = 2
+VERSION = 3
 WINDOW = 4 << 20
 ACK = 7  # as a burst's opcode
 
 
-def hello(name, rng, port=0, version=VERSION):
+SEAL, PLAIN, AES = 1, 2, 4  # flags of HELLO
+
+
+def x25519(secret, point=b"\x09" + bytes(31)):
+    """RFC 7748, section 5."""
+    p = 2**255 - 19
+    k = int.from_bytes(secret, "little") & ~7 & (1 << 255) - 1 | 1 << 254
+    x1 = int.from_bytes(point, "little") & (1 << 255) - 1
+    x2, z2, x3, z3, swap = 1, 0, x1, 1, 0
+    for t in reversed(range(255)):
+        bit = k >> t & 1
+        if swap ^ bit:
+            x2, x3, z2, z3 = x3, x2, z3, z2
+        swap = bit
+        a, b, c, d = x2 + z2, x2 - z2, x3 + z3, x3 - z3
+        da, cb, aa, bb = d * a % p, c * b % p, a * a % p, b * b % p
+        x3, z3 = (da + cb) ** 2 % p, x1 * (da - cb) ** 2 % p
+        x2, z2 = aa * bb % p, (aa - bb) * (aa + 121665 * (aa - bb)) % p
+    if swap:
+        x2, z2 = x3, z3
+    return (x2 * pow(z2, p - 2, p) % p).to_bytes(32, "little")
+
+
+def mac(key, text):
+    return hmac.new(key, text, hashlib.sha256).digest()
+
+
+def hello(name, rng, port=0, version=VERSION, key=bytes(32), flags=0):
     """The body of a HELLO."""
-    return b"rdmaemuJ" + struct.pack("<HHI", version, port, 0) + rng.randbytes(32) + name.ljust(48, b"\0")
+    head = b"rdmaemuJ" + struct.pack("<HHI", version, port, 0)
+    return head + rng.randbytes(32) + name.ljust(48, b"\0") + key + bytes([flags]) + bytes(7)
+
+
+def header(kind, ident, body):
+    return struct.pack("<IBBHQQ", 24 + len(body), kind, 0, 0, ident, 0)
+
+
+class Refused(ConnectionError):
+    """The fabric does not want the connection, and says why."""
 
 
 class Peer:
     """A connection with a fabric. @token: the bytes; @rng: random numbers are taken from it"""
 
-    def __init__(self, port, token, rng, name=b"evil", ident=None):
+    def __init__(self, port, token, rng, name=b"evil", ident=None, flags=0):
         self.token = token
         self.id = ident or rng.randrange(1000, 1012)
+        secret = rng.randbytes(32)
+        mine = hello(name, rng, key=x25519(secret), flags=flags)
         self.s = socket.create_connection(("127.0.0.1", port))
         self.s.settimeout(60)
         self.rest = b""
-        mine = hello(name, rng)
-        nonce = mine[16:48]
         self.peer = 0
         self.send(HELLO, mine)
-        _, self.peer, body = self.recv()
-        theirs = body[16:48]
-        self.send(PROOF, self.proof(b"C", nonce, theirs, self.id, self.peer), dst=0)
+        kind, self.peer, body = self.recv()
+        if kind == REFUSE:
+            raise Refused(body.decode())
+        greetings = hashlib.sha256(header(HELLO, self.id, mine) + mine + header(HELLO, self.peer, body) + body).digest()
+        root = mac(mac(bytes(32), token), x25519(secret, body[96:128]))
+        self.send(PROOF, mac(root, b"rdmaemu3 proof C" + greetings + b"\1"), dst=0)
         kind, _, body = self.recv()
-        assert kind == PROOF and body == self.proof(b"A", theirs, nonce, self.peer, self.id), "its proof"
+        if kind == REFUSE:
+            raise Refused(body.decode())
+        assert kind == PROOF and body == mac(root, b"rdmaemu3 proof A" + greetings + b"\1"), "its proof"
         self.session = 0
         self.heard = 0  # of the fabric
-
-    def proof(self, role, a, b, x, y):
-        text = b"rdmaemu join 1" + role + a + b + struct.pack("<QQ", x, y)
-        return hmac.new(self.token, text, hashlib.sha256).digest()
 
     def send(self, kind, body=b"", src=None, dst=None, length=None, lane=0, zero=0):
         length = 24 + len(body) if length is None else length

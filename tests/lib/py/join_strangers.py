@@ -14,7 +14,7 @@ import threading
 
 from join_peer import Peer
 
-CROWD, MEMBERS = 40, 47
+CROWD, MEMBERS, ATTEMPTS = 40, 47, 5
 port, token, address, command = int(sys.argv[1]), open(sys.argv[2], "rb").read().rstrip(), sys.argv[3], sys.argv[4:]
 rng = random.Random(1)
 stop = threading.Event()
@@ -48,17 +48,22 @@ def crowd():
 t = threading.Thread(target=crowd, daemon=True)
 t.start()
 full.wait()
-good = 0
+good = at_once = 0
 for i in range(MEMBERS):
-    try:
-        p = Peer(port, token, rng, name=b"member", ident=5000 + i % 8)
-        good += 1
-        p.s.close()
-    except OSError:
-        pass
+    # A fabric, too, tries again at once.
+    for attempt in range(ATTEMPTS):
+        try:
+            p = Peer(port, token, rng, name=b"member", ident=5000 + i % 8)
+            p.s.close()
+            good += 1
+            at_once += attempt == 0
+            break
+        except OSError:
+            pass
 status = subprocess.run(command, check=False).returncode if command else 0
 stop.set()
 t.join()
 print("# %d connections of strangers" % made[0])
-print("ok" if good >= MEMBERS * 9 // 10 else "not ok", "members join beside strangers at %s: %d of %d at once" % (address, good, MEMBERS))
+print("# %d of %d members came in, %d at once" % (good, MEMBERS, at_once))
+print("ok" if good == MEMBERS else "not ok", "members join while strangers at %s hold connections" % address)
 sys.exit(status)

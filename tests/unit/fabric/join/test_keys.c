@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys of a connection: both sides derive the same, and each input changes all of them. */
+#include "fabric/join/keys.h"
+#include "tests/lib/c/cu.h"
+
+#include <errno.h>
+#include <string.h>
+
+static u8 secret[2][KEYS_LEN], public[2][KEYS_LEN], greetings[KEYS_LEN] = { 5 };
+static const u8 token[] = "secret";
+
+static void test_both_derive_the_same(void)
+{
+	struct join_keys a, b;
+
+	CU_ASSERT_EQUAL(keys_make(secret[0], public[0]), 0);
+	CU_ASSERT_EQUAL(keys_make(secret[1], public[1]), 0);
+	CU_ASSERT_EQUAL(keys_derive(&a, secret[0], public[1], token, 6, greetings), 0);
+	CU_ASSERT_EQUAL(keys_derive(&b, secret[1], public[0], token, 6, greetings), 0);
+	CU_ASSERT_EQUAL(memcmp(&a, &b, sizeof(a)), 0);
+	CU_ASSERT_NOT_EQUAL(memcmp(a.proof[0], a.proof[1], KEYS_LEN), 0);
+	CU_ASSERT_NOT_EQUAL(memcmp(a.secret[0], a.secret[1], KEYS_LEN), 0);
+	CU_ASSERT_NOT_EQUAL(memcmp(a.proof[0], a.secret[0], KEYS_LEN), 0);
+}
+
+static void check_differs(const struct join_keys *a, const struct join_keys *b)
+{
+	u32 i;
+
+	for (i = 0; i < SIDES; i++) {
+		CU_ASSERT_NOT_EQUAL(memcmp(a->proof[i], b->proof[i], KEYS_LEN), 0);
+		CU_ASSERT_NOT_EQUAL(memcmp(a->secret[i], b->secret[i], KEYS_LEN), 0);
+	}
+}
+
+static void test_what_they_depend_on(void)
+{
+	u8 other[KEYS_LEN] = { 6 };
+	struct join_keys a, b;
+
+	CU_ASSERT_EQUAL(keys_derive(&a, secret[0], public[1], token, 6, greetings), 0);
+	CU_ASSERT_EQUAL(keys_derive(&b, secret[0], public[1], token, 5, greetings), 0);
+	check_differs(&a, &b);
+	CU_ASSERT_EQUAL(keys_derive(&b, secret[0], public[1], token, 6, other), 0);
+	check_differs(&a, &b);
+	CU_ASSERT_EQUAL(keys_derive(&b, secret[0], public[0], token, 6, greetings), 0);
+	check_differs(&a, &b);
+}
+
+static void test_keys_of_low_order(void)
+{
+	static const u8 zero[KEYS_LEN], one[KEYS_LEN] = { 1 };
+	struct join_keys k;
+
+	CU_ASSERT_EQUAL(keys_derive(&k, secret[0], zero, token, 6, greetings), -EPROTO);
+	CU_ASSERT_EQUAL(keys_derive(&k, secret[0], one, token, 6, greetings), -EPROTO);
+}
+
+static const struct cu_test tests[] = {
+	{ "both sides derive the same", test_both_derive_the_same },
+	{ "they depend on all that was said", test_what_they_depend_on },
+	{ "keys of low order are refused", test_keys_of_low_order },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("keys", tests);
+}
