@@ -176,6 +176,22 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	return -EPROTO;
 }
 
+/* Answer a request that only a client may send; @fds receives the descriptor to send, if any. */
+static int conn_client_answer(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd,
+			      int *fds, u32 *n_fds)
+{
+	int out = -1, ret;
+
+	if (m->op > PROTO_HELPER || !m->op)
+		return -EPROTO;
+	if (!c->client)
+		return -ENOTCONN;
+	ret = conn_client_request(f, c->client, m, fd, &out);
+	if (!ret && out >= 0)
+		fds[(*n_fds)++] = out;
+	return ret;
+}
+
 /* The node that a request names, or -ENOENT. A client's requests are about its own. */
 static int conn_node_asked(const struct fabric *f, const struct conn *c, struct proto_ask *ask)
 {
@@ -220,7 +236,7 @@ static int conn_request_text(struct fabric *f, struct proto_msg *m)
 static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd,
 				 int *fds, u32 *n_fds, int *temp)
 {
-	int out = -1, ret;
+	int text;
 
 	if (!c->control && control_is_needed(m->op))
 		return -EACCES;
@@ -234,10 +250,10 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
 	case PROTO_CAPTURE_LIST:
-		out = conn_request_text(f, m);
-		if (out < 0)
-			return out;
-		*temp = fds[(*n_fds)++] = out;
+		text = conn_request_text(f, m);
+		if (text < 0)
+			return text;
+		*temp = fds[(*n_fds)++] = text;
 		return m->op == PROTO_LOG && (m->flags & PROTO_F_FOLLOW) ? follow_start(f, c, m)
 									 : 0;
 	case PROTO_DEV:
@@ -252,10 +268,10 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:
 		return fault_request(f, c, m, *fd);
-	case PROTO_JOURNAL:
-		return log_entry(f, m);
 	case PROTO_FAULT_NEXT:
 		return fault_list_next(f, m);
+	case PROTO_JOURNAL:
+		return log_entry(f, m);
 	case PROTO_CLOCK:
 		return fabric_clock_request(f, c, m);
 	case PROTO_CAPTURE_START:
@@ -276,14 +292,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		f->leaving = true;
 		return 0;
 	}
-	if (m->op > PROTO_HELPER || !m->op)
-		return -EPROTO;
-	if (!c->client)
-		return -ENOTCONN;
-	ret = conn_client_request(f, c->client, m, fd, &out);
-	if (!ret && out >= 0)
-		fds[(*n_fds)++] = out;
-	return ret;
+	return conn_client_answer(f, c, m, fd, fds, n_fds);
 }
 
 /* Receive one message, and at most one descriptor. Return: its length, 0 at the end, -errno. */

@@ -119,7 +119,7 @@ static dev_t shared_memory_dev(void)
 	return load_relaxed(&known);
 }
 
-static int populate(u64 from, u64 to, bool write)
+static int pages_populate(u64 from, u64 to, bool write)
 {
 	int ret;
 
@@ -139,7 +139,7 @@ static int mapping_populate(const struct mapping *v, u64 from, u64 to, bool writ
 		return 0;
 	if (v->dev == shared_memory_dev())
 		from = to - PAGE;
-	ret = populate(from, to, write);
+	ret = pages_populate(from, to, write);
 	return ret == -EINVAL ? 0 : ret;
 }
 
@@ -189,7 +189,7 @@ int shim_mem_prefault(const void *addr, size_t len, bool write)
 
 	if (!addr || end <= start)
 		return -EFAULT;
-	ret = populate(start, end, write);
+	ret = pages_populate(start, end, write);
 	/* Unknown to this kernel, insufficient rights, or a special mapping. */
 	if (ret == -EINVAL) {
 		ret = maps_check(start, end, write, false);
