@@ -44,7 +44,9 @@ static inline void cqe_fill_send_inline(struct engine *e, const struct hca_qp *q
 
 	cqe->wr_id = w->wr_id;
 	cqe->ts = e->hca->cq[qp->scq].want_ts ? e->host->now(e->ctx) : 0;
-	cqe->byte_len = opcode == WR_RDMA_READ ? (u32)wqe_len(qp, w) : wqe_is_rd(opcode) ? 8 : 0;
+	cqe->byte_len = opcode == WR_RDMA_READ	 ? (u32)wqe_len(qp, w)
+			: wqe_has_result(opcode) ? 8
+						 : 0;
 	cqe->imm = 0;
 	cqe->qpn = qp->qpn;
 	cqe->src_qp = 0;
@@ -113,7 +115,7 @@ void req_progress(struct hca_qp *qp, struct req_state *s)
 
 /*
  * Everything before @end is acknowledged.
- * Return: false when an outstanding READ or atomic is in the way.
+ * Return: false when an outstanding request that gets a response is in the way.
  */
 static bool comp_ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			  struct req_state *s, u32 end)
@@ -241,6 +243,8 @@ static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	const struct hca_mem *src = b->mem;
 	u64 len = b->len, off = b->off, total;
 
+	if (!wqe_has_result(w->opcode))
+		return 0;
 	if (b->op == BOP_ATOMIC_ACK)
 		len = sizeof(u64);
 	if (mem_local(e->hca, qp->pd, w->sge, min_u32(w->num_sge, qp->max_sge), ACC_LOCAL_WRITE,
@@ -278,7 +282,7 @@ static int comp_response_input(struct engine *e, struct hca_qp *qp, struct seg_h
 	if (unlikely(req_own(&s)))
 		return rndv_response(e, qp, seg, &s, b);
 	w = sq_slot(seg, qp, s.una);
-	if (!wqe_is_rd(w->opcode) || (w->opcode == WR_RDMA_READ) != (b->op == BOP_READ_RESP)) {
+	if (!wqe_is_rd(w->opcode) || wqe_response_op(w->opcode) != b->op) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 		req_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
 		return 0;
@@ -290,7 +294,7 @@ static int comp_response_input(struct engine *e, struct hca_qp *qp, struct seg_h
 	}
 	at = (u64)((s.una_psn - s.una_first) & IB_PSN_MASK) * qp->mtu;
 	if (unlikely(b->flags & BF_FOREIGN) &&
-	    (status = untrusted_response_status(qp, at, wqe_len(qp, w), b))) {
+	    (status = untrusted_response_status(qp, at, wqe_response_len(qp, w), b))) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 		req_fail(e, qp, seg, status, CAUSE_BAD_WQE, b->op);
 		return 0;

@@ -255,7 +255,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	}
 	if (!wqe_may_send(qp, &s, &w))
 		return false;
-	if (w.opcode != WR_RDMA_READ && wqe_is_rd(w.opcode))
+	if (wqe_ops[w.opcode].op == BOP_ATOMIC_REQ)
 		total = 0;
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */

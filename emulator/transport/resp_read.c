@@ -62,6 +62,14 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 	return wire_send(e, &rsp);
 }
 
+int resp_empty(struct engine *e, struct hca_qp *qp, u32 psn)
+{
+	struct burst rsp;
+
+	resp_start(qp, psn, BOP_READ_RESP, AETH_ACK, &rsp);
+	return wire_send(e, &rsp);
+}
+
 static int atomic_replay(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	struct burst rsp;

@@ -8,7 +8,8 @@
  *  QP is in RTR, RTS or SQD (10.3.1)                 dropped: the requester times out
  *  PSN (9.7.4.1.1): ahead of the expected one        *NAK PSN sequence error, once, then dropped
  *                   behind: a duplicate (9.7.5.1.4)  READ: executed again; atomic: its
- *                                                    kept result; else ACK
+ *                                                    kept result; ATOMIC WRITE: the
+ *                                                    response; else ACK
  *  opcode sequence (9.7.4.1.2), length (9.7.4.1.6)   NAK invalid request
  *  a fault rule has marked the request               the NAK that the rule names
  *  XRC: the SRQ is one of the QP's domain (A14)      NAK invalid request
@@ -23,6 +24,7 @@
  *  the key to invalidate is a window of the QP       no NAK, QP to ERR (9.9.6.3, class J)
  *  RDMA WRITE, ATOMIC WRITE:
  *  QP allows it, alignment, length (9.7.4.1.4, .6)   NAK invalid request
+ *  ATOMIC WRITE: the QP has resources (A19)          NAK invalid request
  *  R_Key, range, access (9.7.4.1.5)                  NAK remote access
  *  with immediate: a receive, as for SEND            *RNR NAK, or the rule's
  *  memory is there when it is copied                 NAK remote operational
@@ -239,6 +241,10 @@ static int resp_write_begin(struct hca *hca, struct hca_qp *qp, const struct bur
 	*info = qp->attr.access;
 	if (!(qp->attr.access & ACC_REMOTE_WRITE))
 		return -EACCES;
+	*cause = CAUSE_RD_ATOMIC;
+	*info = 0;
+	if (b->op == BOP_ATOMIC_WRITE && !qp->attr.max_dest_rd_atomic)
+		return -EINVAL;
 	*cause = CAUSE_MISALIGNED;
 	*info = (u32)b->va & 7;
 	if (b->op == BOP_ATOMIC_WRITE && ((b->va & 7) || b->dma_len != 8)) {
@@ -299,7 +305,8 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		rx_done(e, qp, &rx, &s, b, &wc, cq_reserve(e, rx.seg, rx.cq));
 	else
 		commit_resp(e, qp, &s, qp->state);
-	return resp_ack_asked(e, qp, b);
+	return unlikely(b->op == BOP_ATOMIC_WRITE) ? resp_empty(e, qp, b->psn)
+						   : resp_ack_asked(e, qp, b);
 }
 
 /* FIRST, MIDDLE, LAST in order and of one kind (IBTA 9.7.4.1.2). */
@@ -372,6 +379,8 @@ static int resp_duplicate(struct engine *e, struct hca_qp *qp, const struct burs
 		return resp_read(e, qp, b, true);
 	if (b->op == BOP_ATOMIC_REQ)
 		return resp_atomic(e, qp, b, true);
+	if (b->op == BOP_ATOMIC_WRITE)
+		return resp_empty(e, qp, b->psn);
 	if (behind >= b->npkts)
 		return wire_send_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	burst_split(b, behind, b->npkts - behind, &rest);

@@ -68,6 +68,11 @@ u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w)
 	return len;
 }
 
+u64 wqe_response_len(const struct hca_qp *qp, const struct sq_wqe *w)
+{
+	return w->opcode == WR_RDMA_READ ? wqe_len(qp, w) : 0;
+}
+
 /* The payload lies in the work request itself. */
 static u32 wqe_inline_mem(const struct hca_qp *qp, struct seg_hdr *seg, const struct sq_wqe *slot,
 			  const struct sq_wqe *w, struct hca_mem *mem, u64 *len)
@@ -90,21 +95,23 @@ static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 l
 		return len <= qp->mtu;
 	if (unlikely(w->opcode == WR_ATOMIC_WRITE))
 		return len == 8;
-	return !wqe_is_rd(w->opcode) || w->opcode == WR_RDMA_READ || len >= 8;
+	return !wqe_has_result(w->opcode) || w->opcode == WR_RDMA_READ || len >= 8;
 }
 
 /*
- * Checks for READs and atomics. Their local keys are those of a scatter list: the completer checks
+ * Checks for requests that get a response. Local keys of READs and atomics are those of a scatter list: the completer checks
  * them when it writes the response there, as HCAs do. By then the responder has executed the
  * request, or has found another error.
  */
 static struct verdict wqe_rd_check(struct engine *e, const struct hca_qp *qp,
 				   const struct sq_wqe *w)
 {
-	if (w->opcode == WR_RDMA_READ && w->num_sge > lim_of(e->hca, qp->dev)->max_sge_rd)
-		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	if (!qp->attr.max_rd_atomic)
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_RD_ATOMIC, 0);
+	if (!wqe_has_result(w->opcode))
+		return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
+	if (w->opcode == WR_RDMA_READ && w->num_sge > lim_of(e->hca, qp->dev)->max_sge_rd)
+		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	if ((w->hw & SQ_HW_INLINE) || w->num_sge > qp->max_sge)
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
@@ -123,6 +130,8 @@ struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		v = wqe_rd_check(e, qp, w);
 		if (v.status)
 			return v;
+	}
+	if (unlikely(wqe_has_result(w->opcode))) {
 		*len = wqe_len(qp, slot);
 	} else if (w->hw & SQ_HW_INLINE) {
 		if (unlikely(wqe_inline_mem(qp, seg, slot, w, mem, len)))

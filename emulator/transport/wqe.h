@@ -33,11 +33,28 @@ struct wqe_op {
 };
 extern const struct wqe_op wqe_ops[WR_COUNT];
 
-/** wqe_is_rd() - READ or atomic: answered by a response, not by an ACK. */
-static inline bool wqe_is_rd(u32 opcode)
+/** wqe_has_result() - READ or atomic: the response has data for the scatter list. */
+static inline bool wqe_has_result(u32 opcode)
 {
 	return opcode == WR_RDMA_READ || opcode == WR_ATOMIC_CMP_AND_SWP ||
 	       opcode == WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/**
+ * wqe_is_rd() - answered by a response, not by an ACK, and counted among the outstanding READs and
+ * atomics: READ, atomics (IBTA 9.7.5.1.4), and ATOMIC WRITE, whose response is that of a READ of
+ * 0 bytes (annex A19).
+ */
+static inline bool wqe_is_rd(u32 opcode)
+{
+	return wqe_has_result(opcode) || opcode == WR_ATOMIC_WRITE;
+}
+
+/** wqe_response_op() - the burst that answers a request of wqe_is_rd(). */
+static inline u8 wqe_response_op(u32 opcode)
+{
+	return opcode == WR_ATOMIC_CMP_AND_SWP || opcode == WR_ATOMIC_FETCH_AND_ADD ? BOP_ATOMIC_ACK
+										    : BOP_READ_RESP;
 }
 
 /* --- wqe.c --- */
@@ -56,5 +73,7 @@ bool wqe_allowed(u32 qp_type, u32 opcode);
 u32 wqe_mask(u32 qp_type, const struct hca_limits *lim);
 /** wqe_len() - the message length of a WQE: its list's or inline payload's. */
 u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w);
+/** wqe_response_len() - bytes that READ responses to a request of wqe_is_rd() have in all. */
+u64 wqe_response_len(const struct hca_qp *qp, const struct sq_wqe *w);
 
 #endif

@@ -40,8 +40,8 @@ int fault_check_call(struct fault_rule *r, struct fault_bad *bad)
 #define SENDS	 (WR(SEND) | WR(SEND_WITH_IMM) | WR(SEND_WITH_INV))
 #define WRITES	 (WR(RDMA_WRITE) | WR(RDMA_WRITE_WITH_IMM))
 #define ATOMICS	 (WR(ATOMIC_CMP_AND_SWP) | WR(ATOMIC_FETCH_AND_ADD))
-#define ANSWERED (WR(RDMA_READ) | ATOMICS)
-#define REQUESTS (SENDS | WRITES | ANSWERED | WR(ATOMIC_WRITE))
+#define ANSWERED (WR(RDMA_READ) | ATOMICS | WR(ATOMIC_WRITE))
+#define REQUESTS (SENDS | WRITES | ANSWERED)
 #define WINDOWS	 (WR(LOCAL_INV) | WR(BIND_MW))
 
 #define T(type)	 (1u << QPT_##type)
@@ -67,8 +67,7 @@ static const struct outcome {
 	{ WCS_BAD_RESP_ERR, RELIABLE, ANSWERED, 0 },
 	{ WCS_LOC_ACCESS_ERR, 0, 0, T(RC) | T(UC) | T(XRC_RECV) },
 	{ WCS_REM_INV_REQ_ERR, RELIABLE, REQUESTS, T(RC) | T(XRC_RECV) },
-	{ WCS_REM_ACCESS_ERR, RELIABLE, WR(SEND_WITH_INV) | WRITES | ANSWERED | WR(ATOMIC_WRITE),
-	  0 },
+	{ WCS_REM_ACCESS_ERR, RELIABLE, WR(SEND_WITH_INV) | WRITES | ANSWERED, 0 },
 	{ WCS_REM_OP_ERR, RELIABLE, REQUESTS, 0 },
 	{ WCS_RETRY_EXC_ERR, RELIABLE, REQUESTS, 0 },
 	/* A WRITE without immediate needs nothing that a responder could lack. */

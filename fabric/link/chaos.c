@@ -184,8 +184,7 @@ bool chaos_hold(struct fabric *f, const struct burst *b, u64 *at)
 /* Whether one ACK can cover this burst and the next. */
 static bool chaos_is_acked(const struct burst *b)
 {
-	return (b->op == BOP_SEND || b->op == BOP_WRITE || b->op == BOP_ATOMIC_WRITE) &&
-	       (b->flags & BF_ACK_REQ);
+	return (b->op == BOP_SEND || b->op == BOP_WRITE) && (b->flags & BF_ACK_REQ);
 }
 
 void chaos_coalesce_ack(struct fabric *f, const struct burst *b, struct burst *last)

@@ -91,7 +91,11 @@ static void test_good(void)
 	CU_ASSERT(got(BOP_READ_RESP, AETH_ACK, 4));
 	put(&(struct foreign_pkt){ .op = BOP_ATOMIC_REQ, .flags = ONLY, .psn = 7 });
 	CU_ASSERT(got(BOP_ATOMIC_ACK, AETH_ACK, 7));
-	CU_ASSERT_EQUAL(foreign_qp(&f)->resp.epsn, psn_add(emu_conn_defaults.psn_a, 8));
+	put(&(struct foreign_pkt){
+		.op = BOP_ATOMIC_WRITE, .flags = ONLY | ASK, .psn = 8, .len = 8, .dma_len = 8 });
+	CU_ASSERT_EQUAL(f.kept[0].len, 0);
+	CU_ASSERT(got(BOP_READ_RESP, AETH_ACK, 8));
+	CU_ASSERT_EQUAL(foreign_qp(&f)->resp.epsn, psn_add(emu_conn_defaults.psn_a, 9));
 	down();
 }
 
@@ -403,6 +407,12 @@ static const struct {
 	  { { .op = BOP_READ_RESP, .flags = ONLY, .len = 8 } },
 	  1,
 	  WCS_BAD_RESP_ERR },
+	{ WR_ATOMIC_WRITE, { { .op = BOP_READ_RESP, .flags = ONLY } }, 1, WCS_SUCCESS },
+	{ WR_ATOMIC_WRITE,
+	  { { .op = BOP_READ_RESP, .flags = ONLY, .len = 8 } },
+	  1,
+	  WCS_LOC_LEN_ERR },
+	{ WR_ATOMIC_WRITE, { { .op = BOP_ATOMIC_ACK } }, 1, WCS_BAD_RESP_ERR },
 	{ WR_SEND, { { .op = BOP_READ_RESP, .flags = ONLY, .len = 8 } }, 1, WCS_BAD_RESP_ERR },
 };
 
