@@ -19,6 +19,7 @@ enum burst_op {
 	BOP_ATOMIC_WRITE, /* 8 bytes, written as one */
 	BOP_ATOMIC_ACK,
 	BOP_ACK, /* ACK, NAK, RNR NAK: by @aeth */
+	BOP_FLUSH, /* by @swap */
 	BOP_NONE, /* nothing that goes on the wire as a burst; of a foreign packet: a request that does not exist */
 };
 
@@ -39,6 +40,7 @@ enum burst_flags {
  * @len: payload bytes of this burst; READ request: bytes wanted
  * @off: offset of this burst's payload in @mem
  * @srqn: XRCETH; @qkey: DETH; @av: datagrams: the address they were sent to, in HCA memory
+ * @swap: also the FETH of a FLUSH, enum ib_flush
  * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
  */
 struct burst {

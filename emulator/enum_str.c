@@ -68,6 +68,7 @@ const char *ib_wr_opcode_name(u32 opcode)
 		[WR_BIND_MW] = "BIND_MW",
 		[WR_SEND_WITH_INV] = "SEND_WITH_INV",
 		[WR_TSO] = "TSO",
+		[WR_FLUSH] = "FLUSH",
 		[WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	};
 

@@ -68,7 +68,8 @@ enum ib_wr_opcode {
 	WR_BIND_MW,
 	WR_SEND_WITH_INV,
 	WR_TSO,
-	WR_ATOMIC_WRITE = 15,
+	WR_FLUSH = 14,
+	WR_ATOMIC_WRITE,
 	WR_COUNT,
 };
 
@@ -116,7 +117,8 @@ enum ib_wc_opcode {
 	WCO_BIND_MW,
 	WCO_LOCAL_INV,
 	WCO_TSO,
-	WCO_ATOMIC_WRITE = 9,
+	WCO_FLUSH,
+	WCO_ATOMIC_WRITE,
 	WCO_RECV = 1 << 7,
 	WCO_RECV_RDMA_WITH_IMM,
 	WCO_TM_ADD,
@@ -145,8 +147,23 @@ enum ib_access {
 	ACC_ZERO_BASED = 1 << 5,
 	ACC_ON_DEMAND = 1 << 6,
 	ACC_HUGETLB = 1 << 7,
+	ACC_FLUSH_GLOBAL = 1 << 8,
+	ACC_FLUSH_PERSISTENT = 1 << 9,
 	ACC_RELAXED_ORDERING = 1 << 20,
 };
+
+#define ACC_FLUSH (ACC_FLUSH_GLOBAL | ACC_FLUSH_PERSISTENT)
+
+/** enum ib_flush - FETH (IBTA annex A19): placement types, selectivity, reserved bits. */
+enum ib_flush {
+	FLUSH_GLOBAL = 1 << 0, /* enum ibv_placement_type */
+	FLUSH_PERSISTENT = 1 << 1,
+	FLUSH_TYPES = FLUSH_GLOBAL | FLUSH_PERSISTENT,
+	FLUSH_MR = 1 << 4, /* enum ibv_selectivity_level; 0: the range */
+	FLUSH_KNOWN = FLUSH_TYPES | FLUSH_MR,
+};
+
+#define FLUSH_LEVEL_SHIFT 4
 
 /** Attribute mask of ibv_modify_qp(3). */
 enum ib_qp_attr_mask {

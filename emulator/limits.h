@@ -69,6 +69,7 @@ struct hca_limits {
 	u32 qp_types; /* a bit per enum ib_qp_type */
 	u32 odp; /* on-demand paging */
 	u32 empty_mr; /* regions of zero bytes that cover no page can be registered */
+	u32 pmem; /* memory counts as persistent: regions may have ACC_FLUSH_PERSISTENT */
 	u32 arm_pending; /* arming a CQ raises the event of an entry that none has announced yet */
 	u32 ack_delay; /* enum as the QP's timeout */
 	u32 max_msg;
@@ -100,8 +101,11 @@ enum hca_caps {
 	CAP_MW_TYPE_2B = 1 << 24,
 	CAP_FLOW_STEERING = 1 << 29,
 };
-#define CAP_SCATTER_FCS	 BIT64(34)
-#define CAP_ATOMIC_WRITE BIT64(40)
+#define CAP_SCATTER_FCS	     BIT64(34)
+#define CAP_FLUSH_GLOBAL     BIT64(38)
+#define CAP_FLUSH_PERSISTENT BIT64(39)
+#define CAP_FLUSH	     (CAP_FLUSH_GLOBAL | CAP_FLUSH_PERSISTENT)
+#define CAP_ATOMIC_WRITE     BIT64(40)
 
 /* What every device of ours can do, in the bits of enum ibv_device_cap_flags. */
 #define HCA_CAPS                                                                                   \
@@ -111,7 +115,8 @@ enum hca_caps {
 	 BIT64(13) /* SRQ_RESIZE */ | BIT64(17) /* MEM_WINDOW */ | BIT64(20) /* XRC */ |           \
 	 BIT64(21) /* MEM_MGT_EXTENSIONS */ | BIT64(24) /* MW_TYPE_2B */ |                         \
 	 BIT64(26) /* RAW_IP_CSUM */ | BIT64(29) /* MANAGED_FLOW_STEERING */ |                     \
-	 BIT64(34) /* RAW_SCATTER_FCS */ | BIT64(40) /* ATOMIC_WRITE */)
+	 BIT64(34) /* RAW_SCATTER_FCS */ | BIT64(38) /* FLUSH_GLOBAL */ |                          \
+	 BIT64(39) /* FLUSH_PERSISTENT */ | BIT64(40) /* ATOMIC_WRITE */)
 
 /* What QPs there are, a bit per type. */
 #define HCA_QP_TYPES                                                                               \

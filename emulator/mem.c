@@ -80,7 +80,7 @@ static __cold int key_refuse(struct hca *hca, u32 pd, u32 qpn, u32 key, u64 va, 
 	struct journal_key *k = &hca->key_fault;
 	const struct hca_mr *mr = hca_mr_by_key(hca, key);
 
-	*k = (struct journal_key){ .va = va, .len = len, .key = key, .need = (u8)need };
+	*k = (struct journal_key){ .va = va, .len = len, .key = key, .need = (u16)need };
 	k->fault = (u8)key_find_fault(mr, pd, qpn, k);
 	if (!mr)
 		mr = mr_find_nearest(hca, pd, va);
@@ -136,6 +136,17 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 	return 0;
 }
 
+/* The region or window of a remote key, with all of @need; NULL: it is refused. */
+static const struct hca_mr *mr_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey,
+				      u32 need)
+{
+	const struct hca_mr *mr = hca_mr_by_key(hca, rkey);
+
+	if (!mr || mr->pd != pd || mr->kind == MR_NULL || (mr->access & need) != need)
+		return NULL;
+	return unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn ? NULL : mr;
+}
+
 int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
 	       u32 need, struct hca_mem *mem)
 {
@@ -146,14 +157,21 @@ int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 v
 	mem->n = 0;
 	if (!len)
 		return 0;
-	mr = hca_mr_by_key(hca, rkey);
-	if (!mr || mr->pd != pd || mr->kind == MR_NULL || (mr->access & need) != need)
-		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
-	if (unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn)
-		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
-	if (!mr_translate(mr, va, len, &mem->iov[0]))
+	mr = mr_remote(hca, qp, pd, rkey, need);
+	if (!mr || !mr_translate(mr, va, len, &mem->iov[0]))
 		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
 	mem->client = mr_owner(hca, mr);
 	mem->n = 1;
+	return 0;
+}
+
+int mem_remote_flush(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
+		     bool whole, u32 need)
+{
+	const struct hca_mr *mr = mr_remote(hca, qp, pd, rkey, need);
+	struct hca_iov iov;
+
+	if (!mr || (!whole && !mr_translate(mr, va, len, &iov)))
+		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
 	return 0;
 }

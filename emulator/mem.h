@@ -26,6 +26,14 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
 	       u32 need, struct hca_mem *mem);
 /**
+ * mem_remote_flush() - check a remote key for a FLUSH, which names memory and moves none.
+ * @whole: all of the region or window; @va and @len mean nothing
+ * @need: rights, ACC_FLUSH_*; 0: the key alone is checked
+ * Return: 0 or -EACCES.
+ */
+int mem_remote_flush(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
+		     bool whole, u32 need);
+/**
  * mem_note_alignment() - an address is refused because of its low bits, @bits: the journal names
  * it.
  */

@@ -59,7 +59,7 @@ struct wq_ctl {
  * @num_sge: entries in sge[]; 0 when @hw has SQ_HW_INLINE
  * @total_len: bytes of the message, the sum over the list
  * @remote_addr, @swap: BIND_MW: start and length of the window; @rkey: its new key
- * @compare_add: also the value of an ATOMIC_WRITE
+ * FLUSH: @compare_add: bytes of the range; @swap: enum ib_flush
  * @send_flags: enum ib_send_flags; SEND_SIGNALED is set by the poster also for sq_sig_all
  * @hw: SQ_HW_*
  */

@@ -144,9 +144,9 @@ struct journal_key {
 	u32 key;
 	u32 near_key;
 	u32 access;
-	u8 need;
+	u16 need;
 	u8 fault;
-	u8 pad[2];
+	u8 pad;
 };
 
 /** enum journal_optype - the meaning of an entry's @opcode. */

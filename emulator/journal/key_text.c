@@ -15,6 +15,8 @@ static void key_text_rights(u32 rights, char *buf, size_t size)
 		{ ACC_REMOTE_WRITE, "IBV_ACCESS_REMOTE_WRITE" },
 		{ ACC_REMOTE_READ, "IBV_ACCESS_REMOTE_READ" },
 		{ ACC_REMOTE_ATOMIC, "IBV_ACCESS_REMOTE_ATOMIC" },
+		{ ACC_FLUSH_GLOBAL, "IBV_ACCESS_FLUSH_GLOBAL" },
+		{ ACC_FLUSH_PERSISTENT, "IBV_ACCESS_FLUSH_PERSISTENT" },
 	};
 	size_t n = 0;
 	u32 i;

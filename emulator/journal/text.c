@@ -87,6 +87,7 @@ static const char *wire_op_name(u32 op)
 		[BOP_ATOMIC_WRITE] = "ATOMIC_WRITE",
 		[BOP_ATOMIC_ACK] = "ATOMIC_ACKNOWLEDGE",
 		[BOP_ACK] = "ACKNOWLEDGE",
+		[BOP_FLUSH] = "FLUSH",
 	};
 
 	return op < BOP_NONE ? names[op] : "?";

@@ -33,6 +33,7 @@ static const u8 wc_opcode[WR_COUNT] = {
 	[WR_BIND_MW] = WCO_BIND_MW,
 	[WR_SEND_WITH_INV] = WCO_SEND,
 	[WR_TSO] = WCO_TSO,
+	[WR_FLUSH] = WCO_FLUSH,
 	[WR_ATOMIC_WRITE] = WCO_ATOMIC_WRITE,
 };
 

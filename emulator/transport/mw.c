@@ -48,7 +48,7 @@ static struct hca_mr *mw_bind_region(struct hca *hca, const struct hca_mr *mw,
 				     const struct sq_wqe *w)
 {
 	const u32 known = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC |
-			  ACC_ZERO_BASED;
+			  ACC_ZERO_BASED | (lim_of(hca, mw->dev)->caps & CAP_FLUSH ? ACC_FLUSH : 0);
 	struct hca_mr *mr = hca_mr_by_key(hca, w->remote_qpn);
 	u32 access = w->remote_qkey;
 

@@ -157,6 +157,12 @@ static void burst_request(const struct req_state *s, const struct sq_wqe *w, u64
 		b->mem = NULL;
 		return;
 	}
+	if (b->op == BOP_FLUSH) {
+		b->flags = BF_FIRST | BF_LAST;
+		b->dma_len = min_u64(w->compare_add, LIM_MSG);
+		b->swap = w->swap & FLUSH_KNOWN;
+		return;
+	}
 	if (b->op == BOP_ATOMIC_REQ) {
 		b->flags = BF_FIRST | BF_LAST;
 		b->atomic_op = w->opcode;

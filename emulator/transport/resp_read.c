@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the responder's side of READ and atomics, first time and again.
+ * DOC: the responder's side of READ, atomics and FLUSH, first time and again.
  *
  * A duplicate READ is executed again; a duplicate atomic never is: its result is kept (IBTA 9.4.5,
  * 9.7.5.1.4). State is committed before the response leaves, so the requester retransmits the
@@ -178,4 +178,32 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	resp_start(qp, b->psn, BOP_ATOMIC_ACK, AETH_ACK, &rsp);
 	rsp.orig = res->orig;
 	return wire_send(e, &rsp);
+}
+
+/* The rights that the placement types of a FLUSH need, of the QP as of the region (A19). */
+static u32 flush_rights(u64 feth)
+{
+	return (feth & FLUSH_GLOBAL ? ACC_FLUSH_GLOBAL : 0u) |
+	       (feth & FLUSH_PERSISTENT ? ACC_FLUSH_PERSISTENT : 0u);
+}
+
+/*
+ * The WRITEs before it have been copied, and processes share memory coherently: what is left of
+ * global visibility is the order. Persistence is a promise of the profile, see `pmem`.
+ */
+int resp_flush(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	const u32 need = flush_rights(b->swap);
+
+	if (b->swap & ~(u64)FLUSH_KNOWN)
+		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_BAD_WQE, b->op);
+	if ((qp->attr.access & need) != need)
+		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS, qp->attr.access);
+	if (!qp->attr.max_dest_rd_atomic)
+		return resp_refuse(e, qp, b, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
+	if (mem_remote_flush(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, b->dma_len,
+			     b->swap & FLUSH_MR, need))
+		return resp_refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	resp_accept_request(e, qp, b, 1);
+	return resp_empty(e, qp, b->psn);
 }

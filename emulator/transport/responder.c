@@ -8,8 +8,8 @@
  *  QP is in RTR, RTS or SQD (10.3.1)                 dropped: the requester times out
  *  PSN (9.7.4.1.1): ahead of the expected one        *NAK PSN sequence error, once, then dropped
  *                   behind: a duplicate (9.7.5.1.4)  READ: executed again; atomic: its
- *                                                    kept result; ATOMIC WRITE: the
- *                                                    response; else ACK
+ *                                                    kept result; ATOMIC WRITE,
+ *                                                    FLUSH: the response; else ACK
  *  opcode sequence (9.7.4.1.2), length (9.7.4.1.6)   NAK invalid request
  *  a fault rule has marked the request               the NAK that the rule names
  *  XRC: the SRQ is one of the QP's domain (A14)      NAK invalid request
@@ -32,6 +32,9 @@
  *  QP allows it, has resources; alignment            NAK invalid request
  *  R_Key, range, access                              NAK remote access
  *  memory is there when it is copied                 NAK remote operational
+ *  FLUSH (resp_read.c, A19):
+ *  QP allows its placement types, has resources      NAK invalid request
+ *  R_Key, range, the region's placement types        NAK remote access
  *
  * A WRITE packet with immediate that fails on the memory it names ends the receive that it would
  * have taken with LOC_ACCESS_ERR (11.6.2). The packets before it name no receive.
@@ -350,6 +353,8 @@ static inline int resp_in_order(struct engine *e, struct hca_qp *qp, const struc
 		return resp_read(e, qp, b, false);
 	case BOP_ATOMIC_REQ:
 		return resp_atomic(e, qp, b, false);
+	case BOP_FLUSH:
+		return resp_flush(e, qp, b);
 	default:
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
@@ -379,7 +384,7 @@ static int resp_duplicate(struct engine *e, struct hca_qp *qp, const struct burs
 		return resp_read(e, qp, b, true);
 	if (b->op == BOP_ATOMIC_REQ)
 		return resp_atomic(e, qp, b, true);
-	if (b->op == BOP_ATOMIC_WRITE)
+	if (b->op == BOP_ATOMIC_WRITE || b->op == BOP_FLUSH)
 		return resp_empty(e, qp, b->psn);
 	if (behind >= b->npkts)
 		return wire_send_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);

@@ -77,12 +77,14 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 bool resp_length_ok(const struct hca_qp *qp, const struct burst *b);
 /** resp_comm_est() - the first packet has reached a QP in RTR: raise COMM_EST. */
 void resp_comm_est(struct engine *e, struct hca_qp *qp);
+/** resp_flush() - execute a FLUSH. Return: as hca_input(). */
+int resp_flush(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_read(), resp_atomic() - execute a READ, an atomic. @dup: the request is a duplicate. */
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 /**
- * resp_empty() - answer with the READ response of 0 bytes that ATOMIC WRITE has (IBTA annex A19).
- * Return: as hca_input().
+ * resp_empty() - answer with the READ response of 0 bytes that ATOMIC WRITE and FLUSH have (IBTA
+ * annex A19). Return: as hca_input().
  */
 int resp_empty(struct engine *e, struct hca_qp *qp, u32 psn);
 /** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */

@@ -25,6 +25,7 @@ const struct wqe_op wqe_ops[WR_COUNT] = {
 	[WR_BIND_MW] = { BOP_NONE, 0, T_CONN },
 	[WR_SEND_WITH_INV] = { BOP_SEND, BF_INV, T_CONN },
 	[WR_TSO] = { BOP_NONE, 0, T(RAW_PACKET) },
+	[WR_FLUSH] = { BOP_FLUSH, 0, T_RD },
 	[WR_ATOMIC_WRITE] = { BOP_ATOMIC_WRITE, 0, T_RD },
 };
 
@@ -49,6 +50,8 @@ u32 wqe_mask(u32 qp_type, const struct hca_limits *lim)
 
 	if (lim->atomic_cap == ATOMIC_NONE)
 		mask &= ~(1u << WR_ATOMIC_CMP_AND_SWP | 1u << WR_ATOMIC_FETCH_AND_ADD);
+	if (!(lim->caps & CAP_FLUSH))
+		mask &= ~(1u << WR_FLUSH);
 	if (!(lim->caps & CAP_ATOMIC_WRITE))
 		mask &= ~(1u << WR_ATOMIC_WRITE);
 	if (!(lim->caps & CAP_MEM_MGT_EXTENSIONS))
@@ -61,6 +64,8 @@ u64 wqe_len(const struct hca_qp *qp, const struct sq_wqe *w)
 	u32 i, n = min_u32(w->num_sge, qp->max_sge);
 	u64 len = 0;
 
+	if (unlikely(w->opcode == WR_FLUSH))
+		return 0;
 	if (w->hw & SQ_HW_INLINE)
 		return w->total_len;
 	for (i = 0; i < n; i++)
@@ -95,13 +100,15 @@ static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 l
 		return len <= qp->mtu;
 	if (unlikely(w->opcode == WR_ATOMIC_WRITE))
 		return len == 8;
+	if (unlikely(w->opcode == WR_FLUSH))
+		return (w->swap & FLUSH_MR) || w->compare_add <= LIM_MSG;
 	return !wqe_has_result(w->opcode) || w->opcode == WR_RDMA_READ || len >= 8;
 }
 
 /*
- * Checks for requests that get a response. Local keys of READs and atomics are those of a scatter list: the completer checks
- * them when it writes the response there, as HCAs do. By then the responder has executed the
- * request, or has found another error.
+ * Checks for requests that get a response. Local keys of READs and atomics are those of a scatter
+ * list: the completer checks them when it writes the response there, as HCAs do. By then the
+ * responder has executed the request, or has found another error.
  */
 static struct verdict wqe_rd_check(struct engine *e, const struct hca_qp *qp,
 				   const struct sq_wqe *w)
@@ -131,7 +138,7 @@ struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		if (v.status)
 			return v;
 	}
-	if (unlikely(wqe_has_result(w->opcode))) {
+	if (unlikely(wqe_has_result(w->opcode) || w->opcode == WR_FLUSH)) {
 		*len = wqe_len(qp, slot);
 	} else if (w->hw & SQ_HW_INLINE) {
 		if (unlikely(wqe_inline_mem(qp, seg, slot, w, mem, len)))

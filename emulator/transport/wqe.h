@@ -42,12 +42,12 @@ static inline bool wqe_has_result(u32 opcode)
 
 /**
  * wqe_is_rd() - answered by a response, not by an ACK, and counted among the outstanding READs and
- * atomics: READ, atomics (IBTA 9.7.5.1.4), and ATOMIC WRITE, whose response is that of a READ of
- * 0 bytes (annex A19).
+ * atomics: READ, atomics (IBTA 9.7.5.1.4), ATOMIC WRITE and FLUSH, whose response is that of a
+ * READ of 0 bytes (annex A19).
  */
 static inline bool wqe_is_rd(u32 opcode)
 {
-	return wqe_has_result(opcode) || opcode == WR_ATOMIC_WRITE;
+	return wqe_has_result(opcode) || opcode == WR_ATOMIC_WRITE || opcode == WR_FLUSH;
 }
 
 /** wqe_response_op() - the burst that answers a request of wqe_is_rd(). */

@@ -57,7 +57,8 @@ int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 
 static const u32 access_known = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
 				ACC_REMOTE_ATOMIC | ACC_MW_BIND | ACC_ZERO_BASED | ACC_ON_DEMAND |
-				ACC_HUGETLB | 0x3ff00000u; /* IBV_ACCESS_OPTIONAL_RANGE */
+				ACC_HUGETLB | ACC_FLUSH |
+				0x3ff00000u; /* IBV_ACCESS_OPTIONAL_RANGE */
 
 /* ibv_reg_mr(3): remote write and remote atomic need local write. */
 static int mr_check_access_flags(u32 access)
@@ -67,6 +68,23 @@ static int mr_check_access_flags(u32 access)
 	if ((access & (ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC)) && !(access & ACC_LOCAL_WRITE))
 		return -EINVAL;
 	return 0;
+}
+
+/*
+ * Rights that the device lacks. ib_check_mr_access() refuses placement types without their
+ * capability, and rxe persistence of memory that is not persistent.
+ */
+static int mr_check_device(const struct hca_limits *lim, u32 access)
+{
+	if ((access & ACC_ON_DEMAND) && !lim->odp)
+		return -EOPNOTSUPP;
+	if ((access & ACC_FLUSH_GLOBAL) && !(lim->caps & CAP_FLUSH_GLOBAL))
+		return -EOPNOTSUPP;
+	if (!(access & ACC_FLUSH_PERSISTENT))
+		return 0;
+	if (!(lim->caps & CAP_FLUSH_PERSISTENT))
+		return -EOPNOTSUPP;
+	return lim->pmem ? 0 : -EINVAL;
 }
 
 /*
@@ -119,8 +137,9 @@ int cmd_reg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!pd || mr_check_access_flags(c->access) || mr_check_range(lim_of(hca, pd->dev), c) ||
 	    mr_check_kind(hca, client, c))
 		return -EINVAL;
-	if ((c->access & ACC_ON_DEMAND) && !lim_of(hca, pd->dev)->odp)
-		return -EOPNOTSUPP;
+	i = mr_check_device(lim_of(hca, pd->dev), c->access);
+	if (i)
+		return i;
 	i = mr_find_slot(hca, c, pd->dev, lim_of(hca, pd->dev)->max_mr + hca->dev[pd->dev].n_mw);
 	if (i < 0)
 		return i;
@@ -167,6 +186,7 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 	struct cmd_reg_mr *c = &cmd->mr;
 	struct hca_mr *mr = own_mr(hca, client, cmd->handle, 0);
 	struct hca_pd *pd = own_pd(hca, client, c->pd);
+	int ret;
 
 	if (!mr || mr->kind != MR_USER || mr->dm || !c->flags ||
 	    (c->flags & ~(u32)(TRANSLATION | PD | ACCESS)))
@@ -175,6 +195,9 @@ int cmd_rereg_mr(struct engine *e, u32 client, struct hca_cmd *cmd)
 		return -EINVAL;
 	if ((c->flags & ACCESS) && mr_check_access_flags(c->access))
 		return -EINVAL;
+	ret = c->flags & ACCESS ? mr_check_device(lim_of(hca, mr->dev), c->access) : 0;
+	if (ret)
+		return ret;
 	if ((c->flags & TRANSLATION) && mr_check_range(lim_of(hca, mr->dev), c))
 		return -EINVAL;
 	if (mr->windows)

@@ -152,7 +152,7 @@ static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, stru
 {
 	static const u32 acc = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
 			       ACC_REMOTE_ATOMIC | ACC_MW_BIND | ACC_ZERO_BASED | ACC_ON_DEMAND |
-			       ACC_HUGETLB | 0x3ff00000u;
+			       ACC_HUGETLB | ACC_FLUSH | 0x3ff00000u;
 	const struct hca_port *port = qp_modify_port(hca, qp, a, mask);
 	const struct {
 		u32 bit;

@@ -119,6 +119,8 @@ static u8 frame_opcode(const struct burst *b, bool first, bool last)
 		return b->atomic_op == WR_ATOMIC_FETCH_AND_ADD ? ROCE_FETCH_ADD : ROCE_CMP_SWAP;
 	case BOP_ATOMIC_WRITE:
 		return ROCE_ATOMIC_WRITE;
+	case BOP_FLUSH:
+		return ROCE_FLUSH;
 	case BOP_ATOMIC_ACK:
 		return ROCE_ATOMIC_ACK;
 	default:
@@ -172,6 +174,7 @@ static void frame_headers(const struct burst *b, struct roce_pkt *p)
 	p->inv_rkey = b->inv_rkey;
 	p->swap = b->swap;
 	p->compare = b->compare_add;
+	p->flush = (u32)b->swap;
 	if (b->op == BOP_ATOMIC_REQ && b->atomic_op == WR_ATOMIC_FETCH_AND_ADD) {
 		p->swap = b->compare_add;
 		p->compare = 0;
@@ -198,7 +201,8 @@ static bool frame_asks_ack(const struct burst *b)
 {
 	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
 		return false;
-	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ;
+	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ ||
+	       b->op == BOP_FLUSH;
 }
 
 /* Set the payload of packet @i. */

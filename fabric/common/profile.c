@@ -78,6 +78,8 @@ static const struct word cap_words[] = {
 	{ "RAW_IP_CSUM", BIT64(26) },
 	{ "MANAGED_FLOW_STEERING", CAP_FLOW_STEERING },
 	{ "RAW_SCATTER_FCS", CAP_SCATTER_FCS },
+	{ "FLUSH_GLOBAL", CAP_FLUSH_GLOBAL },
+	{ "FLUSH_PERSISTENT", CAP_FLUSH_PERSISTENT },
 	{ "ATOMIC_WRITE", CAP_ATOMIC_WRITE },
 	{ NULL, 0 },
 };
@@ -166,6 +168,7 @@ static const struct key keys[] = {
 	WORD("atomic_cap", lim.atomic_cap, atomic_words),
 	WORD("odp", lim.odp, bool_words),
 	WORD("empty_mr", lim.empty_mr, bool_words),
+	WORD("pmem", lim.pmem, bool_words),
 	WORD("arm_pending", lim.arm_pending, bool_words),
 	{ "max_mr_size", KEY_U64, AT(lim.max_mr_size), LEAST_max_mr_size, MOST_max_mr_size, NULL },
 	{ "max_dm", KEY_U64, AT(lim.max_dm), LEAST_max_dm, MOST_max_dm, NULL },

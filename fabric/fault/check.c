@@ -26,7 +26,7 @@
 #define TAKES_RECV                                                                                 \
 	(O(SEND_FIRST) | O(SEND_ONLY) | O(SEND_ONLY_IMM) | O(SEND_ONLY_INV) | O(WRITE_LAST_IMM) |  \
 	 O(WRITE_ONLY_IMM))
-#define RESOURCES (O(READ_REQ) | O(CMP_SWAP) | O(FETCH_ADD) | O(ATOMIC_WRITE))
+#define RESOURCES (O(READ_REQ) | O(CMP_SWAP) | O(FETCH_ADD) | O(FLUSH) | O(ATOMIC_WRITE))
 #define SENDS                                                                                      \
 	(O(SEND_FIRST) | O(SEND_MIDDLE) | O(SEND_LAST) | O(SEND_LAST_IMM) | O(SEND_ONLY) |         \
 	 O(SEND_ONLY_IMM))

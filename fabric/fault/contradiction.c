@@ -16,7 +16,7 @@
 
 #define EMPTY                                                                                      \
 	(O(READ_REQ) | O(ACK) | O(NAK_SEQ) | O(NAK_INV_REQ) | O(NAK_ACCESS) | O(NAK_OP) |          \
-	 O(NAK_RNR) | O(CMP_SWAP) | O(FETCH_ADD))
+	 O(NAK_RNR) | O(CMP_SWAP) | O(FETCH_ADD) | O(FLUSH))
 #define FULL                                                                                       \
 	(O(SEND_FIRST) | O(SEND_MIDDLE) | O(WRITE_FIRST) | O(WRITE_MIDDLE) | O(READ_RESP_FIRST) |  \
 	 O(READ_RESP_MIDDLE))

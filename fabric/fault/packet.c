@@ -181,6 +181,8 @@ u32 fault_pkt_op(const struct burst *b)
 		return b->atomic_op == WR_ATOMIC_FETCH_AND_ADD ? OP_FETCH_ADD : OP_CMP_SWAP;
 	case BOP_ATOMIC_WRITE:
 		return OP_ATOMIC_WRITE;
+	case BOP_FLUSH:
+		return OP_FLUSH;
 	case BOP_ATOMIC_ACK:
 		return OP_ATOMIC_ACK;
 	case BOP_ACK:

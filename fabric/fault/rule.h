@@ -111,7 +111,8 @@ enum fault_op {
 	OP_FETCH_ADD,
 	OP_SEND_LAST_INV = 22,
 	OP_SEND_ONLY_INV,
-	OP_ATOMIC_WRITE = 29,
+	OP_FLUSH = 28,
+	OP_ATOMIC_WRITE,
 	OP_NAK_SEQ = 32, /* the BTH opcode of OP_ACK, told apart by the AETH */
 	OP_NAK_INV_REQ,
 	OP_NAK_ACCESS,

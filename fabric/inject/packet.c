@@ -53,7 +53,7 @@ static struct op_map inject_opcode(u32 op)
 		[25] = { BOP_NONE, ONLY },
 		[26] = { BOP_NONE, ONLY },
 		[27] = { BOP_NONE, ONLY },
-		[ROCE_FLUSH] = { BOP_NONE, ONLY },
+		[ROCE_FLUSH] = { BOP_FLUSH, ONLY },
 		[ROCE_ATOMIC_WRITE] = { BOP_ATOMIC_WRITE, ONLY },
 		[30] = { BOP_NONE, ONLY },
 		[31] = { BOP_NONE, ONLY },
@@ -172,7 +172,7 @@ static void inject_set_fields(const struct roce_pkt *r, struct burst *b)
 		.va = r->va,
 		.dma_len = r->dma_len,
 		.compare_add = add ? r->swap : r->compare,
-		.swap = r->swap,
+		.swap = m.op == BOP_FLUSH ? r->flush : r->swap,
 		.orig = r->orig,
 		.len = r->payload_len,
 	};

@@ -401,7 +401,7 @@ static bool codec_burst_common_ok(const struct burst *b)
 			  1u << QPT_XRC_RECV;
 	const u8 last = BF_IMM | BF_INV | BF_SOLICITED;
 
-	if (b->op > BOP_ACK || b->flags > 2 * BF_ACK_REQ - 1 || !codec_mtu_ok(b->mtu))
+	if (b->op >= BOP_NONE || b->flags > 2 * BF_ACK_REQ - 1 || !codec_mtu_ok(b->mtu))
 		return false;
 	if ((b->flags & last) && !(b->flags & BF_LAST))
 		return false;
@@ -428,6 +428,9 @@ static bool codec_burst_length_ok(const struct burst *b)
 		       b->npkts == packets_of(b->dma_len, b->mtu) && (b->flags & whole) == whole;
 	case BOP_ATOMIC_WRITE:
 		return b->len == 8 && b->npkts == 1 && (b->flags & whole) == whole;
+	case BOP_FLUSH:
+		return !b->len && b->npkts == 1 && (b->flags & whole) == whole &&
+		       b->dma_len <= LIM_MSG;
 	case BOP_ATOMIC_REQ:
 		return !b->len && b->npkts == 1 && (b->flags & whole) == whole &&
 		       (b->atomic_op == WR_ATOMIC_CMP_AND_SWP ||

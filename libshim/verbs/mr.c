@@ -24,10 +24,7 @@
 #define ACCESS_KNOWN                                                                               \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |                   \
-	 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB)
-
-/* IBV_ACCESS_FLUSH_GLOBAL and _PERSISTENT, newer than rdma-core 44: there is no FLUSH. */
-#define ACCESS_FLUSH (3u << 8)
+	 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB | ACC_FLUSH)
 
 /*
  * ibv_reg_mr(3): remote write and atomic rights need local write. Rights of the optional range that
@@ -37,8 +34,6 @@ int shim_mr_check_access(u32 access)
 {
 	u32 remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
-	if (access & ACCESS_FLUSH)
-		return -EOPNOTSUPP;
 	if (access & ~(u32)(ACCESS_KNOWN | IBV_ACCESS_OPTIONAL_RANGE))
 		return -EINVAL;
 	if ((access & remote) && !(access & IBV_ACCESS_LOCAL_WRITE))

@@ -12,7 +12,7 @@
 
 #define BIND_ACCESS                                                                                \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
-	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED)
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | ACC_FLUSH)
 
 int shim_mw_fill_bind_any(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
 			  const struct ibv_mw_bind_info *info)

@@ -175,7 +175,8 @@ static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
 
 	if (unlikely(ret))
 		return ret;
-	if (unlikely(!op_is_in(wr->opcode, qp->ops) || wr->num_sge < 0 ||
+	/* struct ibv_send_wr has no members for FLUSH: only ibv_wr_flush() posts it. */
+	if (unlikely(!op_is_in(wr->opcode, qp->ops & ~OP(WR_FLUSH)) || wr->num_sge < 0 ||
 		     (wr->send_flags & ~qp->flags_ok)))
 		return EINVAL;
 	w->wr_id = wr->wr_id;

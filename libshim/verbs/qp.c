@@ -30,32 +30,38 @@
 
 #include <stdlib.h>
 
-/** ex_ops - the opcode of each bit of send_ops_flags. */
+/**
+ * ex_ops - the opcode of each bit of send_ops_flags, and the capability that a device needs for it;
+ * devices without those of the others exist, and have the calls.
+ */
 static const struct {
 	u64 flag;
 	u32 opcode;
+	u64 cap;
 } ex_ops[] = {
-	{ IBV_QP_EX_WITH_RDMA_WRITE, WR_RDMA_WRITE },
-	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, WR_RDMA_WRITE_WITH_IMM },
-	{ IBV_QP_EX_WITH_SEND, WR_SEND },
-	{ IBV_QP_EX_WITH_SEND_WITH_IMM, WR_SEND_WITH_IMM },
-	{ IBV_QP_EX_WITH_RDMA_READ, WR_RDMA_READ },
-	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, WR_ATOMIC_CMP_AND_SWP },
-	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, WR_ATOMIC_FETCH_AND_ADD },
-	{ IBV_QP_EX_WITH_LOCAL_INV, WR_LOCAL_INV },
-	{ IBV_QP_EX_WITH_BIND_MW, WR_BIND_MW },
-	{ IBV_QP_EX_WITH_SEND_WITH_INV, WR_SEND_WITH_INV },
-	{ IBV_QP_EX_WITH_TSO, WR_TSO },
-	{ IBV_QP_EX_WITH_ATOMIC_WRITE, WR_ATOMIC_WRITE },
+	{ IBV_QP_EX_WITH_RDMA_WRITE, WR_RDMA_WRITE, 0 },
+	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, WR_RDMA_WRITE_WITH_IMM, 0 },
+	{ IBV_QP_EX_WITH_SEND, WR_SEND, 0 },
+	{ IBV_QP_EX_WITH_SEND_WITH_IMM, WR_SEND_WITH_IMM, 0 },
+	{ IBV_QP_EX_WITH_RDMA_READ, WR_RDMA_READ, 0 },
+	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, WR_ATOMIC_CMP_AND_SWP, 0 },
+	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, WR_ATOMIC_FETCH_AND_ADD, 0 },
+	{ IBV_QP_EX_WITH_LOCAL_INV, WR_LOCAL_INV, 0 },
+	{ IBV_QP_EX_WITH_BIND_MW, WR_BIND_MW, 0 },
+	{ IBV_QP_EX_WITH_SEND_WITH_INV, WR_SEND_WITH_INV, 0 },
+	{ IBV_QP_EX_WITH_TSO, WR_TSO, 0 },
+	{ QP_EX_WITH_FLUSH, WR_FLUSH, CAP_FLUSH },
+	{ IBV_QP_EX_WITH_ATOMIC_WRITE, WR_ATOMIC_WRITE, CAP_ATOMIC_WRITE },
 };
 
-/* Whether QPs of the type allow all operations in @flags. */
-static bool qp_type_has_ops(u32 type, u64 flags)
+/* Whether QPs of the type allow all operations in @flags on a device of these capabilities. */
+static bool qp_type_has_ops(u32 type, u64 caps, u64 flags)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(ex_ops); i++) {
-		if ((flags & ex_ops[i].flag) && !op_is_in(ex_ops[i].opcode, wqe_type_mask(type)))
+		if ((flags & ex_ops[i].flag) && (!op_is_in(ex_ops[i].opcode, wqe_type_mask(type)) ||
+						 (ex_ops[i].cap && !(caps & ex_ops[i].cap))))
 			return false;
 		flags &= ~ex_ops[i].flag;
 	}
@@ -78,7 +84,7 @@ static bool is_srq_of(struct ibv_srq *srq, const struct ibv_context *ibctx)
 	 IBV_QP_CREATE_PCI_WRITE_END_PADDING)
 
 /* Check the extensions: that they are supported, and allowed for the type. */
-static int qp_check_extensions(const struct ibv_qp_init_attr_ex *attr)
+static int qp_check_extensions(u64 caps, const struct ibv_qp_init_attr_ex *attr)
 {
 	u32 raw_flags = IBV_QP_CREATE_SCATTER_FCS | IBV_QP_CREATE_CVLAN_STRIPPING;
 	u32 ud_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SOURCE_QPN;
@@ -96,7 +102,7 @@ static int qp_check_extensions(const struct ibv_qp_init_attr_ex *attr)
 	    (attr->qp_type != IBV_QPT_RAW_PACKET || attr->max_tso_header > LIM_INLINE))
 		return -EINVAL;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-	    !qp_type_has_ops(attr->qp_type, attr->send_ops_flags))
+	    !qp_type_has_ops(attr->qp_type, caps, attr->send_ops_flags))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -323,7 +329,7 @@ static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_
 
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : qp_check_extensions(attr);
+	ret = ctx->dead ? -EIO : qp_check_extensions(ctx->dev->info.lim.caps, attr);
 	if (!ret)
 		ret = qp_check_attr(ctx, attr);
 	if (ret)

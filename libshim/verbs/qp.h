@@ -154,6 +154,20 @@ int shim_mw_fill_bind_any(struct sq_wqe *w, const struct ibv_mw *mw, u32 rkey,
 
 /* --- wr.c --- */
 
+/* Of rdma-core 45 and later. */
+#define QP_EX_WITH_FLUSH (1ull << 11) /* IBV_QP_EX_WITH_FLUSH */
+typedef void (*qp_ex_wr_flush)(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+			       size_t len, uint8_t type, uint8_t level);
+
+/** shim_qp_ex_flush() - ibv_qp_ex.wr_flush, the member after wr_atomic_write. */
+static inline qp_ex_wr_flush *shim_qp_ex_flush(struct shim_qp *qp)
+{
+	enum { OFF = offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(qp_ex_wr_flush) };
+
+	_Static_assert(OFF + sizeof(qp_ex_wr_flush) <= sizeof(qp->room), "room for newer members");
+	return (qp_ex_wr_flush *)(void *)(qp->room + OFF);
+}
+
 /** shim_wr_init() - set the ibv_wr_* functions of a QP that was created for them. */
 void shim_wr_init(struct shim_qp *qp);
 /** shim_wr_set_dead() - in a forked child: every batch fails and waits for no lock. */

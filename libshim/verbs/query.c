@@ -79,7 +79,11 @@ ERRNO_EXPORT(ibv_query_device, (struct ibv_context * ibctx, struct ibv_device_at
 	return 0;
 }
 
-static void device_attr_fill_odp(struct ibv_device_attr_ex *a)
+/* Of rdma-core 45 and later. */
+#define ODP_SUPPORT_FLUSH	 (1u << 6) /* IBV_ODP_SUPPORT_FLUSH */
+#define ODP_SUPPORT_ATOMIC_WRITE (1u << 7) /* IBV_ODP_SUPPORT_ATOMIC_WRITE */
+
+static void device_attr_fill_odp(const struct hca_limits *lim, struct ibv_device_attr_ex *a)
 {
 	struct ibv_odp_caps *odp = &a->odp_caps;
 
@@ -87,6 +91,10 @@ static void device_attr_fill_odp(struct ibv_device_attr_ex *a)
 	odp->per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 					      IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
 					      IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+	if (lim->caps & CAP_FLUSH)
+		odp->per_transport_caps.rc_odp_caps |= ODP_SUPPORT_FLUSH;
+	if (lim->caps & CAP_ATOMIC_WRITE)
+		odp->per_transport_caps.rc_odp_caps |= ODP_SUPPORT_ATOMIC_WRITE;
 	odp->per_transport_caps.uc_odp_caps =
 		IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE;
 	odp->per_transport_caps.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV;
@@ -157,7 +165,7 @@ ERRNO_VERB(shim_query_device_ex,
 	device_attr_fill(ctx, lim, &a.orig_attr);
 	device_attr_fill_offloads(lim, &a);
 	if (ctx->dev->info.lim.odp)
-		device_attr_fill_odp(&a);
+		device_attr_fill_odp(&ctx->dev->info.lim, &a);
 	a.completion_timestamp_mask = UINT64_MAX;
 	a.hca_core_clock = CORE_CLOCK_KHZ;
 	a.device_cap_flags_ex = ctx->dev->info.lim.caps;

@@ -201,8 +201,7 @@ static void wrx_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
 
 	if (unlikely(!w))
 		return;
-	if (unlikely(w->opcode == WR_RDMA_READ || w->opcode == WR_ATOMIC_CMP_AND_SWP ||
-		     w->opcode == WR_ATOMIC_FETCH_AND_ADD || w->opcode == WR_TSO)) {
+	if (unlikely(op_is_in(w->opcode, OPS_ATOMIC | OP(WR_RDMA_READ) | OP(WR_TSO)))) {
 		wr_fail(qp, EINVAL);
 		return;
 	}
@@ -268,6 +267,23 @@ static void wrx_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remot
 	w->hw = SQ_HW_INLINE;
 }
 
+/* ibv_wr_post(3): the request has no data. */
+static void wrx_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t len,
+		      uint8_t type, uint8_t level)
+{
+	const u64 feth = type | (u64)level << FLUSH_LEVEL_SHIFT;
+	struct sq_wqe *w = wr_new_rdma(ex, WR_FLUSH, rkey, remote_addr);
+
+	if (!w)
+		return;
+	if (unlikely((type & ~(u32)FLUSH_TYPES) || (feth & ~(u64)FLUSH_KNOWN))) {
+		wr_fail(to_qp_of_ex(ex), EINVAL);
+		return;
+	}
+	w->compare_add = len;
+	w->swap = feth;
+}
+
 static void wrx_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibah, uint32_t remote_qpn,
 			    uint32_t remote_qkey)
 {
@@ -314,6 +330,7 @@ void shim_wr_init(struct shim_qp *qp)
 	ex->wr_atomic_cmp_swp = wrx_atomic_cmp_swp;
 	ex->wr_atomic_fetch_add = wrx_atomic_fetch_add;
 	ex->wr_atomic_write = wrx_atomic_write;
+	*shim_qp_ex_flush(qp) = wrx_flush;
 	ex->wr_bind_mw = wrx_bind_mw;
 	ex->wr_local_inv = wrx_local_inv;
 	ex->wr_set_sge = wrx_set_sge;

@@ -50,6 +50,7 @@ static const struct field fields[] = {
 	F(va, "va", ~0ULL, ROCE_RETH | ROCE_ATOMICETH, true, true),
 	F(rkey, "rkey", UINT32_MAX, ROCE_RETH | ROCE_ATOMICETH, false, true),
 	F(dma_len, "dmalen", UINT32_MAX, ROCE_RETH, false, true),
+	F(flush, "flush", UINT32_MAX, ROCE_FETH, false, true),
 	F(swap, "swap", ~0ULL, ROCE_ATOMICETH, false, true),
 	F(compare, "compare", ~0ULL, ROCE_ATOMICETH, false, true),
 	F(orig, "orig", ~0ULL, ROCE_ATOMICACKETH, false, true),
@@ -62,8 +63,8 @@ static const struct field fields[] = {
 
 #define EXPECTED                                                                                   \
 	"psn=, qpn=, pkey=, opcode=, tver=, ackreq=, solicited=, msn=, syndrome=, va=, rkey=, "    \
-	"dmalen=, swap=, compare=, orig=, imm=, invalidate=, qkey=, sqpn=, srqn=, size= or "       \
-	"payload="
+	"dmalen=, flush=, swap=, compare=, orig=, imm=, invalidate=, qkey=, sqpn=, srqn=, "        \
+	"size= or payload="
 
 /* Fields have 1, 2, 4 or 8 bytes, in the byte order of the machine. */
 static u64 inject_field_get(const struct roce_pkt *p, const struct field *f)

@@ -63,21 +63,14 @@ u64 trace_wr_bytes(const struct vt_wr *wr)
 const char *trace_wc_opcode_name(const struct vt_wc *wc)
 {
 	static const char *const names[] = {
-		[WCO_SEND] = "SEND",
-		[WCO_RDMA_WRITE] = "RDMA_WRITE",
-		[WCO_RDMA_READ] = "RDMA_READ",
-		[WCO_COMP_SWAP] = "COMP_SWAP",
-		[WCO_FETCH_ADD] = "FETCH_ADD",
-		[WCO_BIND_MW] = "BIND_MW",
-		[WCO_LOCAL_INV] = "LOCAL_INV",
-		[WCO_TSO] = "TSO",
-		[WCO_ATOMIC_WRITE] = "ATOMIC_WRITE",
-		[WCO_RECV] = "RECV",
-		[WCO_RECV_RDMA_WITH_IMM] = "RECV_RDMA_WITH_IMM",
-		[WCO_TM_ADD] = "TM_ADD",
-		[WCO_TM_DEL] = "TM_DEL",
-		[WCO_TM_SYNC] = "TM_SYNC",
-		[WCO_TM_RECV] = "TM_RECV",
+		[WCO_SEND] = "SEND",	       [WCO_RDMA_WRITE] = "RDMA_WRITE",
+		[WCO_RDMA_READ] = "RDMA_READ", [WCO_COMP_SWAP] = "COMP_SWAP",
+		[WCO_FETCH_ADD] = "FETCH_ADD", [WCO_BIND_MW] = "BIND_MW",
+		[WCO_LOCAL_INV] = "LOCAL_INV", [WCO_TSO] = "TSO",
+		[WCO_FLUSH] = "FLUSH",	       [WCO_ATOMIC_WRITE] = "ATOMIC_WRITE",
+		[WCO_RECV] = "RECV",	       [WCO_RECV_RDMA_WITH_IMM] = "RECV_RDMA_WITH_IMM",
+		[WCO_TM_ADD] = "TM_ADD",       [WCO_TM_DEL] = "TM_DEL",
+		[WCO_TM_SYNC] = "TM_SYNC",     [WCO_TM_RECV] = "TM_RECV",
 		[WCO_TM_NO_TAG] = "TM_NO_TAG",
 	};
 

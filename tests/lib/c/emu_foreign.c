@@ -85,6 +85,7 @@ void foreign_put(struct foreign *f, const struct foreign_pkt *p)
 		.len = p->len,
 		.atomic_op = WR_ATOMIC_FETCH_AND_ADD,
 		.compare_add = 1,
+		.swap = p->swap,
 		.mem = &mem,
 	};
 

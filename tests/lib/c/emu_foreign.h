@@ -26,6 +26,7 @@ struct foreign_pkt {
 	u32 off;
 	u32 dma_len;
 	u32 rkey; /* 0: the right one */
+	u32 swap; /* FLUSH: enum ib_flush */
 };
 
 /** struct foreign - the queue pairs, and what the live one has sent. */

@@ -50,6 +50,14 @@ struct vb_spec {
 	enum ibv_mtu mtu;
 };
 
+/* Of rdma-core 45 and later. */
+#define VB_WR_FLUSH	     ((enum ibv_wr_opcode)14) /* IBV_WR_FLUSH */
+#define VB_WC_FLUSH	     ((enum ibv_wc_opcode)8) /* IBV_WC_FLUSH */
+#define VB_QP_EX_FLUSH	     (1u << 11) /* IBV_QP_EX_WITH_FLUSH */
+#define VB_ACCESS_GLOBAL     (1u << 8) /* IBV_ACCESS_FLUSH_GLOBAL */
+#define VB_ACCESS_PERSISTENT (1u << 9) /* IBV_ACCESS_FLUSH_PERSISTENT */
+#define VB_DEVICE_FLUSH	     (3ull << 38) /* IB_UVERBS_DEVICE_FLUSH_GLOBAL, _PERSISTENT */
+
 /** struct vb_wr - a send request that can be sent to the other process. */
 struct vb_wr {
 	uint64_t wr_id;
@@ -57,7 +65,7 @@ struct vb_wr {
 	unsigned int flags;
 	uint32_t imm; /* network order, or the key to invalidate */
 	uint32_t rkey;
-	uint64_t raddr, compare, swap;
+	uint64_t raddr, compare, swap; /* FLUSH: its length; type, and level << 4 */
 	int ah; /* index + 1; 0: NULL */
 	uint32_t rqpn, rqkey, srqn;
 	int mw; /* index + 1 */

@@ -107,9 +107,20 @@ static void build_memory(const struct vb_side *s, struct ibv_qp_ex *ex, const st
 		ibv_wr_local_inv(ex, w->imm);
 }
 
+/* ibv_wr_flush(): the function is the member after wr_atomic_write. */
+static void build_flush(struct ibv_qp_ex *ex, const struct vb_wr *w)
+{
+	void (*flush)(struct ibv_qp_ex *, uint32_t, uint64_t, size_t, uint8_t, uint8_t);
+
+	memcpy(&flush, &ex->wr_atomic_write + 1, sizeof(flush));
+	flush(ex, w->rkey, w->raddr, w->compare, w->swap & 15, (uint8_t)(w->swap >> 4));
+}
+
 static void build(const struct vb_side *s, struct ibv_qp_ex *ex, const struct vb_wr *w)
 {
-	switch (w->op) {
+	switch ((int)w->op) {
+	case VB_WR_FLUSH:
+		return build_flush(ex, w);
 	case IBV_WR_SEND:
 		return ibv_wr_send(ex);
 	case IBV_WR_SEND_WITH_IMM:
@@ -137,7 +148,8 @@ static void build(const struct vb_side *s, struct ibv_qp_ex *ex, const struct vb
 
 static bool has_data(const struct vb_wr *w)
 {
-	return w->op != IBV_WR_BIND_MW && w->op != IBV_WR_LOCAL_INV && w->op != IBV_WR_ATOMIC_WRITE;
+	return w->op != VB_WR_FLUSH && w->op != IBV_WR_BIND_MW && w->op != IBV_WR_LOCAL_INV &&
+	       w->op != IBV_WR_ATOMIC_WRITE;
 }
 
 static void set_data(struct ibv_qp_ex *ex, const struct vb_wr *w)

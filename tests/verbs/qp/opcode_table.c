@@ -31,6 +31,8 @@ struct row {
 	bool (*run)(struct cell *c);
 };
 
+#define FLUSHABLE (IBV_ACCESS_LOCAL_WRITE | VB_ACCESS_GLOBAL | VB_ACCESS_PERSISTENT)
+
 struct cell {
 	const struct row *row;
 	struct vb_pair p;
@@ -174,6 +176,24 @@ static bool run_atomic_write(struct cell *c)
 	target[-1] = target[0] = target[1] = 5;
 	return go(c, &wr, IBV_WC_ATOMIC_WRITE) && filled(target, 8, 61) && target[-1] == 5 &&
 	       target[1] == 5;
+}
+
+/* A region of the target's own for FLUSH: a range of it, and all of it. */
+static bool run_flush(struct cell *c)
+{
+	struct vb_wr wr = vb_pair_wr(&c->p, c->row->op, 71, 4096, 0);
+	uint32_t lkey;
+	bool good;
+
+	if (vb_reg(b, 0, b->buf + 4096, 4096, FLUSHABLE, &lkey, &wr.rkey))
+		return false;
+	wr.compare = 100;
+	wr.swap = 3;
+	good = go(c, &wr, VB_WC_FLUSH);
+	wr.compare = wr.raddr = 0;
+	wr.swap = 1 << 4 | 1;
+	good = good && go(c, &wr, VB_WC_FLUSH);
+	return !vb_dereg(b, 0) && good;
 }
 
 /* --- Memory windows, bound over the second 64 KiB of a side's buffer */
@@ -386,6 +406,7 @@ static const struct row rows[] = {
 	{ "TSO", IBV_WR_TSO, IBV_QP_EX_WITH_TSO, T_RAW, run_tso },
 	{ "ATOMIC_WRITE", IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE, T_RC | T_XRC,
 	  run_atomic_write },
+	{ "FLUSH", VB_WR_FLUSH, VB_QP_EX_FLUSH, T_RC | T_XRC, run_flush },
 };
 
 static struct vb_spec spec_for(const struct row *row, enum ibv_qp_type type, bool ex)
@@ -394,6 +415,8 @@ static struct vb_spec spec_for(const struct row *row, enum ibv_qp_type type, boo
 
 	if (ex)
 		spec.ops = row->flag;
+	if (row->op == VB_WR_FLUSH)
+		spec.access |= FLUSHABLE;
 	if (row->op == IBV_WR_TSO && type == IBV_QPT_RAW_PACKET)
 		spec.max_tso = 64;
 	return spec;
@@ -468,7 +491,7 @@ static void refuses(const struct row *row, enum ibv_qp_type type)
 
 static void unknown_opcodes(enum ibv_qp_type type)
 {
-	static const uint64_t flags[] = { 1 << 11, 1 << 13, 1ull << 31, 1ull << 32, 1ull << 63 };
+	static const uint64_t flags[] = { 1 << 13, 1 << 14, 1ull << 31, 1ull << 32, 1ull << 63 };
 	static const int ops[] = { 11, 12, 13, 14, 16, 31, 32, 255, 256, -1 };
 	struct vb_spec spec = vb_spec_of(type);
 	struct vb_pair p;
@@ -497,7 +520,8 @@ int main(int argc, char **argv)
 			continue;
 		for (unsigned int r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
 			if (rows[r].types >> vb_types[t] & 1) {
-				works(&rows[r], vb_types[t], false);
+				if (rows[r].op != VB_WR_FLUSH) /* it has no ibv_post_send() */
+					works(&rows[r], vb_types[t], false);
 				works(&rows[r], vb_types[t], true);
 			} else {
 				refuses(&rows[r], vb_types[t]);

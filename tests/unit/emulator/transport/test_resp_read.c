@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests that a response answers: ATOMIC WRITE counts among the READs, as IBTA annex A19 has it. */
+/* Requests that a response answers: ATOMIC WRITE and FLUSH count as READs (IBTA annex A19). */
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 
@@ -29,7 +29,7 @@ static u32 next_status(void)
 	return c.status;
 }
 
-static const u8 counted[] = { WR_RDMA_READ, WR_ATOMIC_FETCH_AND_ADD, WR_ATOMIC_WRITE };
+static const u8 counted[] = { WR_RDMA_READ, WR_ATOMIC_FETCH_AND_ADD, WR_ATOMIC_WRITE, WR_FLUSH };
 
 /* A wire with a delay: nothing is answered before the clock moves. */
 static void test_outstanding_at_most_max_rd_atomic(void)

@@ -95,7 +95,10 @@ static void test_good(void)
 		.op = BOP_ATOMIC_WRITE, .flags = ONLY | ASK, .psn = 8, .len = 8, .dma_len = 8 });
 	CU_ASSERT_EQUAL(f.kept[0].len, 0);
 	CU_ASSERT(got(BOP_READ_RESP, AETH_ACK, 8));
-	CU_ASSERT_EQUAL(foreign_qp(&f)->resp.epsn, psn_add(emu_conn_defaults.psn_a, 9));
+	put(&(struct foreign_pkt){ .op = BOP_FLUSH, .flags = ONLY, .psn = 9, .dma_len = 8 });
+	CU_ASSERT_EQUAL(f.kept[0].len, 0);
+	CU_ASSERT(got(BOP_READ_RESP, AETH_ACK, 9));
+	CU_ASSERT_EQUAL(foreign_qp(&f)->resp.epsn, psn_add(emu_conn_defaults.psn_a, 10));
 	down();
 }
 
@@ -164,6 +167,9 @@ static const struct {
 	  1,
 	  AETH_NAK_INV_REQ },
 	{ { { .op = BOP_ATOMIC_REQ, .flags = ONLY, .off = 4 } }, 1, AETH_NAK_INV_REQ },
+	/* annex A19: reserved bits, a right that the QP lacks */
+	{ { { .op = BOP_FLUSH, .flags = ONLY, .swap = 1 << 5 } }, 1, AETH_NAK_INV_REQ },
+	{ { { .op = BOP_FLUSH, .flags = ONLY, .swap = 1 } }, 1, AETH_NAK_INV_REQ },
 	/* 9.7.4.1.5: one that does not exist */
 	{ { { .op = BOP_NONE, .flags = ONLY } }, 1, AETH_NAK_INV_REQ },
 	{ { { .op = BOP_NONE, .flags = ONLY, .len = 100 } }, 1, AETH_NAK_INV_REQ },
@@ -172,6 +178,9 @@ static const struct {
 	  1,
 	  AETH_NAK_REM_ACCESS },
 	{ { { .op = BOP_WRITE, .flags = ONLY, .len = 8, .dma_len = 8, .off = EMU_AREA - 7 } },
+	  1,
+	  AETH_NAK_REM_ACCESS },
+	{ { { .op = BOP_FLUSH, .flags = ONLY, .dma_len = 8, .off = EMU_AREA - 7 } },
 	  1,
 	  AETH_NAK_REM_ACCESS },
 	{ { { .op = BOP_READ_REQ, .flags = ONLY, .dma_len = ~0u } }, 1, AETH_NAK_REM_ACCESS },

@@ -18,9 +18,9 @@ static void put(const struct foreign_pkt *p)
 
 static u8 random_op(u64 *s)
 {
-	static const u8 ops[] = { BOP_SEND,	  BOP_WRITE,	  BOP_READ_REQ,
-				  BOP_READ_RESP,  BOP_ATOMIC_REQ, BOP_ATOMIC_WRITE,
-				  BOP_ATOMIC_ACK, BOP_ACK,	  BOP_NONE };
+	static const u8 ops[] = { BOP_SEND,	  BOP_WRITE,	    BOP_READ_REQ,   BOP_READ_RESP,
+				  BOP_ATOMIC_REQ, BOP_ATOMIC_WRITE, BOP_ATOMIC_ACK, BOP_ACK,
+				  BOP_FLUSH,	  BOP_NONE };
 
 	return ops[emu_rnd(s) % ARRAY_SIZE(ops)];
 }
@@ -42,6 +42,7 @@ static void random_pkt(u64 *s, struct foreign_pkt *p)
 				   .flags = (u8)(emu_rnd(s) % BF_FOREIGN),
 				   .len = pick(s, lens, ARRAY_SIZE(lens)),
 				   .dma_len = pick(s, dmas, ARRAY_SIZE(dmas)),
+				   .swap = (u32)emu_rnd(s) % 40,
 				   .aeth = (u8)emu_rnd(s),
 				   .off = emu_rnd(s) % 4 ? (u32)(emu_rnd(s) % 4096 & ~7u)
 							 : EMU_AREA - 4,

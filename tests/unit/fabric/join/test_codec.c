@@ -374,7 +374,7 @@ static void must_be_sane(const struct burst *b, const u8 *body, u32 len, const u
 {
 	CU_ASSERT_TRUE_FATAL(!data || data + join_data_len(b) == body + len);
 	CU_ASSERT_TRUE_FATAL(data || len == join_burst_size(b));
-	CU_ASSERT_TRUE_FATAL(b->op <= BOP_ACK && b->psn <= IB_PSN_MASK);
+	CU_ASSERT_TRUE_FATAL(b->op < BOP_NONE && b->psn <= IB_PSN_MASK);
 	CU_ASSERT_TRUE_FATAL(b->len <= JOIN_MAX_DATA && b->npkts == packets_of(b->len, b->mtu));
 	CU_ASSERT_TRUE_FATAL(b->src_port && b->src_port <= HCA_MAX_PORTS);
 	CU_ASSERT_TRUE_FATAL(!b->av == (b->dst_type != QPT_UD));
