@@ -54,6 +54,7 @@
 	X(ibv_dofork_range) X(ibv_copy_ah_attr_from_kern) X(ibv_copy_qp_attr_from_kern)    \
 	X(ibv_copy_path_rec_from_kern) X(ibv_copy_path_rec_to_kern)                        \
 	X(ibv_resolve_eth_l2_from_gid) X(ibv_qp_to_qp_ex) X(ibv_query_port_speed)          \
+	X(ibv_alloc_buf) X(ibv_free_buf)                                                   \
 	X(_ibv_query_comp_cntr_caps) X(rdma_event_str) X(rdma_free_devices)                \
 	X(rdma_freeaddrinfo) X(rdma_get_src_port) X(rdma_get_dst_port) X(rsocket)          \
 	X(rbind) X(rlisten) X(raccept) X(rconnect) X(rshutdown) X(rclose) X(rrecv)         \
@@ -61,8 +62,7 @@
 	X(rwrite) X(rwritev) X(rpoll) X(rselect) X(rgetpeername) X(rgetsockname)           \
 	X(rsetsockopt) X(rgetsockopt) X(rfcntl) X(riomap) X(riounmap) X(riowrite)
 #define NEWER(X)                                                                           \
-	X(ibv_alloc_dmah) X(ibv_dealloc_dmah) X(ibv_reg_mr_ex)                             \
-	X(ibv_dm_export_dmabuf_fd) X(ibv_alloc_buf) X(ibv_free_buf) X(ibv_reg_buf_mr)      \
+	X(ibv_alloc_dmah) X(ibv_dealloc_dmah) X(ibv_dm_export_dmabuf_fd)                   \
 	X(ibv_export_buf_dmabuf_fd) X(ibv_create_comp_cntr) X(ibv_destroy_comp_cntr)       \
 	X(ibv_qp_attach_comp_cntr) X(ibv_inc_comp_cntr) X(ibv_inc_err_comp_cntr)           \
 	X(ibv_read_comp_cntr) X(ibv_read_err_comp_cntr) X(ibv_set_comp_cntr)               \
