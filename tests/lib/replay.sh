@@ -72,3 +72,25 @@ pp() {
 	shift
 	round "$name" pair_once "$@"
 }
+
+# single NAME COMMAND... - a program of ours that has both sides
+single() {
+	local TRACE_DIR=$TEST_DIR/trace.$1
+	setting_up || return
+	export TRACE_DIR
+	shift
+	run_a "$@" && [ -d "$TRACE_DIR/p1" ]
+}
+
+# own NAME ARGS... - the same on a fabric of its own, so that keys are those of the replay:
+# app_srq_tag_matching sends some as payload.
+# FLAGS: of the fabric; REPLAYS: how often
+n_own=0
+own() {
+	local n RUN_FLAGS="--fabric $1-$((++n_own)) ${FLAGS-}"
+	rm -rf "$TEST_DIR/trace.$1"
+	check "$* ${FLAGS-}: recorded" single "$1" "$T/$1" "${@:2}" || return
+	for ((n = 0; n < ${REPLAYS:-1}; n++)); do
+		check "$* ${FLAGS-}: replayed" replays "$TEST_DIR/trace.$1"
+	done
+}

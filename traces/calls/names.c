@@ -6,6 +6,11 @@
 	{                                                                                          \
 #x, (uint64_t)(x)                                                                  \
 	}
+/* Of rdma-core 45 and later. */
+#define NEWER(name, value)                                                                         \
+	{                                                                                          \
+		name, value                                                                        \
+	}
 #define TABLE(x) const struct vnames vnames_##x = { names_##x, VDESC_COUNT(names_##x) };
 
 /* clang-format off */
@@ -13,6 +18,8 @@ static const struct vname names_access[] = {
 	N(IBV_ACCESS_LOCAL_WRITE),   N(IBV_ACCESS_REMOTE_WRITE), N(IBV_ACCESS_REMOTE_READ),
 	N(IBV_ACCESS_REMOTE_ATOMIC), N(IBV_ACCESS_MW_BIND),	 N(IBV_ACCESS_ZERO_BASED),
 	N(IBV_ACCESS_ON_DEMAND),     N(IBV_ACCESS_HUGETLB),	 N(IBV_ACCESS_RELAXED_ORDERING),
+	NEWER("IBV_ACCESS_FLUSH_GLOBAL", 1u << 8),
+	NEWER("IBV_ACCESS_FLUSH_PERSISTENT", 1u << 9),
 };
 static const struct vname names_qp_type[] = {
 	N(IBV_QPT_RC),	     N(IBV_QPT_UC),	  N(IBV_QPT_UD),     N(IBV_QPT_RAW_PACKET),
@@ -86,6 +93,7 @@ static const struct vname names_send_ops[] = {
 	N(IBV_QP_EX_WITH_BIND_MW),
 	N(IBV_QP_EX_WITH_SEND_WITH_INV),
 	N(IBV_QP_EX_WITH_TSO),
+	NEWER("IBV_QP_EX_WITH_FLUSH", 1u << 11),
 	N(IBV_QP_EX_WITH_ATOMIC_WRITE),
 };
 static const struct vname names_qp_open[] = {
@@ -174,6 +182,7 @@ static const struct vname names_wr_opcode[] = {
 	N(IBV_WR_SEND_WITH_INV),
 	N(IBV_WR_TSO),
 	N(IBV_WR_DRIVER1),
+	NEWER("IBV_WR_FLUSH", 14),
 	N(IBV_WR_ATOMIC_WRITE),
 };
 static const struct vname names_send_flags[] = {
@@ -224,6 +233,7 @@ static const struct vname names_wc_opcode[] = {
 	N(IBV_WC_BIND_MW),
 	N(IBV_WC_LOCAL_INV),
 	N(IBV_WC_TSO),
+	NEWER("IBV_WC_FLUSH", 8),
 	N(IBV_WC_ATOMIC_WRITE),
 	N(IBV_WC_RECV),
 	N(IBV_WC_RECV_RDMA_WITH_IMM),

@@ -219,7 +219,7 @@ static void rec_ext_attach(enum vcall call, const u64 *args, u64 ret)
 	o = rec_obj_find(VOBJ_QP, (void *)ret);
 	to_ex = (__typeof__(to_ex))rec_next_symbol(&slot, "ibv_qp_to_qp_ex");
 	if (o && to_ex && to_ex((void *)ret))
-		rec_wr_attach(o, to_ex((void *)ret));
+		rec_wr_attach(o, to_ex((void *)ret), attr->send_ops_flags);
 }
 
 static void rec_obj_attach(struct rec_obj *o)

@@ -93,7 +93,10 @@ struct bit {
 	const char *word;
 };
 
-#define DEVICE_ATOMIC_WRITE (1ull << 40) /* of newer headers */
+/* IB_UVERBS_DEVICE_*, which verbs.h has no names for. */
+#define DEVICE_FLUSH_GLOBAL	(1ull << 38)
+#define DEVICE_FLUSH_PERSISTENT (1ull << 39)
+#define DEVICE_ATOMIC_WRITE	(1ull << 40)
 
 static const struct bit caps[] = {
 	{ IBV_DEVICE_RESIZE_MAX_WR, "RESIZE_MAX_WR" },
@@ -115,6 +118,8 @@ static const struct bit caps[] = {
 	{ IBV_DEVICE_RAW_IP_CSUM, "RAW_IP_CSUM" },
 	{ IBV_DEVICE_MANAGED_FLOW_STEERING, "MANAGED_FLOW_STEERING" },
 	{ IBV_DEVICE_RAW_SCATTER_FCS, "RAW_SCATTER_FCS" },
+	{ DEVICE_FLUSH_GLOBAL, "FLUSH_GLOBAL" },
+	{ DEVICE_FLUSH_PERSISTENT, "FLUSH_PERSISTENT" },
 	{ DEVICE_ATOMIC_WRITE, "ATOMIC_WRITE" },
 };
 

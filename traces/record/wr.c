@@ -19,15 +19,22 @@
 
 #define BUFFER (256u << 10) /* of a QP; a longer batch is not recorded */
 
+/* IBV_QP_EX_WITH_FLUSH of rdma-core 45 and later: the QP has the member after wr_atomic_write. */
+#define OPS_FLUSH (1ull << 11)
+
+typedef void (*wr_flush_fn)(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len,
+			    uint8_t type, uint8_t level);
+
 /**
  * struct rec_wr - the batch of a QP.
- * @low: its functions before they were patched
+ * @low, @low_flush: its functions before they were patched
  * @cur: the work request under construction
  * @n: work requests of the batch; @len: their bytes
  * @lost: one did not fit
  */
 struct rec_wr {
 	struct ibv_qp_ex low;
+	wr_flush_fn low_flush;
 	struct vt_wr *cur;
 	u32 n;
 	u32 len;
@@ -57,8 +64,7 @@ static void *rec_batch_reserve(struct rec_wr *b, size_t size)
 	return at;
 }
 
-static struct vt_wr *rec_batch_add_wr(struct ibv_qp_ex *ex, struct rec_wr *b,
-				      enum ibv_wr_opcode opcode)
+static struct vt_wr *rec_batch_add_wr(struct ibv_qp_ex *ex, struct rec_wr *b, u32 opcode)
 {
 	struct vt_wr *wr;
 
@@ -172,6 +178,23 @@ static void wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, 
 	wr->remote_addr = addr;
 	wr->flags |= VT_WR_ATOMIC_WRITE;
 	memcpy(&wr->swap, value, sizeof(wr->swap));
+}
+
+static void wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, size_t len, uint8_t type,
+		     uint8_t level)
+{
+	struct rec_wr *b = rec_batch_of_qp(ex);
+	struct vt_wr *wr =
+		rec_batch_is_recorded() ? rec_batch_add_wr(ex, b, VT_IBV_WR_FLUSH) : NULL;
+
+	b->low_flush(ex, rkey, addr, len, type, level);
+	if (!wr)
+		return;
+	wr->flags |= VT_WR_FLUSH;
+	wr->rkey = rkey;
+	wr->remote_addr = addr;
+	wr->mw_access = type | (u32)level << 4;
+	wr->mw_len = len;
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
@@ -461,7 +484,18 @@ static void wr_abort(struct ibv_qp_ex *ex)
 			ex->fn = fn;                                                               \
 	} while (0)
 
-void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex)
+/* Patches ibv_qp_ex.wr_flush. */
+static void rec_wr_attach_flush(struct rec_wr *b, struct ibv_qp_ex *ex)
+{
+	wr_flush_fn own = wr_flush;
+	u8 *slot = (u8 *)&ex->wr_atomic_write + sizeof(ex->wr_atomic_write);
+
+	memcpy(&b->low_flush, slot, sizeof(own));
+	if (b->low_flush)
+		memcpy(slot, &own, sizeof(own));
+}
+
+void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex, u64 ops)
 {
 	struct rec_wr *b = calloc(1, sizeof(*b));
 
@@ -484,6 +518,8 @@ void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex)
 	PUT(wr_atomic_cmp_swp);
 	PUT(wr_atomic_fetch_add);
 	PUT(wr_atomic_write);
+	if (ops & OPS_FLUSH)
+		rec_wr_attach_flush(b, ex);
 	PUT(wr_bind_mw);
 	PUT(wr_local_inv);
 	PUT(wr_set_ud_addr);

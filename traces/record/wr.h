@@ -5,7 +5,7 @@
 
 #include "traces/record/object_table.h"
 
-/** rec_wr_attach() - patch the functions of an extended QP. */
-void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex);
+/** rec_wr_attach() - patch the functions of an extended QP. @ops: its send_ops_flags. */
+void rec_wr_attach(struct rec_obj *o, struct ibv_qp_ex *ex, u64 ops);
 
 #endif

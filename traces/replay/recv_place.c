@@ -111,7 +111,7 @@ static int places_add_wr(void *arg, uint32_t prog, const struct vt_rec *rec, con
 		for (i = 0; i < wr->n_sge; i++)
 			places_add_span(b, sge[i].mr, sge[i].addr, sge[i].len,
 					send || rec->kind == VT_POST_OPS ? NULL : wr);
-	if (!send || !wr->rkey || wr->opcode == IBV_WR_RDMA_READ)
+	if (!send || !wr->rkey || wr->opcode == IBV_WR_RDMA_READ || wr->opcode == VT_IBV_WR_FLUSH)
 		return b->lost;
 	n = rp_num_find(w->key, w->n_key, wr->rkey, ~0u, rec->begin);
 	if (n && n->kind == RP_MR && n->prog == b->g->nth)

@@ -49,7 +49,8 @@ static void target_mark_remote(struct landing *l, const struct vt_rec *rec, cons
 	/* Consumers choose the low byte of some keys. */
 	if (!n)
 		n = rp_num_find(w->key, w->n_key, wr->rkey, ~0xffu, rec->begin);
-	if (!n || n->prog != l->g->nth || wr->opcode == IBV_WR_RDMA_READ)
+	if (!n || n->prog != l->g->nth || wr->opcode == IBV_WR_RDMA_READ ||
+	    wr->opcode == VT_IBV_WR_FLUSH)
 		return;
 	if (wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM)
 		len = 8;

@@ -166,8 +166,14 @@ enum vt_op {
 #define VT_WR_INLINE_LIST  (1u << 3) /* VT_WR: ibv_wr_set_inline_data_list() */
 #define VT_WR_SGE_ONE	   (1u << 4) /* VT_WR: ibv_wr_set_sge() */
 #define VT_WR_SGE_LIST	   (1u << 5) /* VT_WR: ibv_wr_set_sge_list() */
-#define VT_WR_FLUSH	   (1u << 6) /* VT_WR: ibv_wr_flush(): @mw_access is type and level */
+#define VT_WR_FLUSH	   (1u << 6) /* VT_WR: ibv_wr_flush(): VT_IBV_WR_FLUSH */
 #define VT_WR_ATOMIC_WRITE (1u << 7) /* VT_WR: ibv_wr_atomic_write(): @swap is the value */
+
+/*
+ * IBV_WR_FLUSH, of rdma-core 45 and later. @mw_access: enum ibv_placement_type, and enum
+ * ibv_selectivity_level << 4; @mw_len: the length.
+ */
+#define VT_IBV_WR_FLUSH 14u
 
 /**
  * struct vt_wr - a work request: struct ibv_send_wr or ibv_recv_wr, or one built by ibv_wr_*().

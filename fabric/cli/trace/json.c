@@ -37,6 +37,11 @@ static struct json_object *trace_json_wr(const struct vt_rec *rec, const struct 
 	json_add_int(o, rec->kind == VT_POST_OPS ? "handle" : "rkey", wr->rkey);
 	json_add_int(o, rec->kind == VT_POST_OPS ? "tag" : "compare_add", wr->compare_add);
 	json_add_int(o, rec->kind == VT_POST_OPS ? "mask" : "swap", wr->swap);
+	if (wr->flags & VT_WR_FLUSH) {
+		json_add_int(o, "flush_length", wr->mw_len);
+		json_add_int(o, "flush_type", wr->mw_access & 15);
+		json_add_int(o, "flush_level", wr->mw_access >> 4);
+	}
 	json_add_int(o, "ah", wr->ah);
 	json_add_int(o, "remote_qpn", wr->remote_qpn);
 	json_add_int(o, "bytes", trace_wr_bytes(wr));

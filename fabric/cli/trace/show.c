@@ -56,6 +56,9 @@ static void trace_show_wr(const struct vt_rec *rec, const struct vt_wr *wr, bool
 		printf(" imm=%#x", wr->imm);
 	if (wr->remote_addr || wr->rkey)
 		printf(" remote=%#llx rkey=%#x", (unsigned long long)wr->remote_addr, wr->rkey);
+	if (wr->flags & VT_WR_FLUSH)
+		printf(" length=%llu type=%#x level=%u", (unsigned long long)wr->mw_len,
+		       wr->mw_access & 15, wr->mw_access >> 4);
 	if (wr->compare_add || wr->swap)
 		printf(" compare_add=%#llx swap=%#llx", (unsigned long long)wr->compare_add,
 		       (unsigned long long)wr->swap);

@@ -41,29 +41,10 @@ for test in ib_send_bw ib_write_bw ib_read_lat ib_atomic_bw; do
 done
 cm ucmatose "ucmatose -p PORT" "ucmatose -s $ADDR -p PORT"
 
-# single NAME COMMAND... - a program of ours that has both sides
-single() {
-	local TRACE_DIR=$TEST_DIR/trace.$1
-	setting_up || return
-	export TRACE_DIR
-	shift
-	run_a "$@" && [ -d "$TRACE_DIR/p1" ]
-}
 check "app_qp_errors: recorded" single app_qp_errors "$T/app_qp_errors" local
 check "app_qp_errors: replayed" replays "$TEST_DIR/trace.app_qp_errors"
 
-# own NAME ARGS... - the same on a fabric of its own, so that keys are those of the replay:
-# app_srq_tag_matching sends some as payload.
-# FLAGS: of the fabric. What cannot be replayed, and why, is in docs/reference/trace-format.md.
-n_own=0
-own() {
-	local n RUN_FLAGS="--fabric $1-$((++n_own)) ${FLAGS-}"
-	rm -rf "$TEST_DIR/trace.$1"
-	check "$* ${FLAGS-}: recorded" single "$1" "$T/$1" "${@:2}" || return
-	for ((n = 0; n < ${REPLAYS:-1}; n++)); do
-		check "$* ${FLAGS-}: replayed" replays "$TEST_DIR/trace.$1"
-	done
-}
+# What cannot be replayed, and why, is in docs/reference/trace-format.md.
 for app in device_async_event cq_queue cm_addrinfo cm_ep cm_info cq_extended device_domain qp_ece raw_flow device_nodes \
 	qp_post raw_frames raw_rss qp_states ud_datagram ud_data ud_mcast; do
 	own app_$app
