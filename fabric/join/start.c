@@ -137,4 +137,7 @@ void join_end(struct fabric *f)
 			(void)jconn_send(f, &j->conn[i], JT_BYE, j->id, j->conn[i].peer, NULL, 0);
 			jconn_flush(f, &j->conn[i]);
 		}
+	/* `fabric stop` returns before this process has ended: another fabric may listen then. */
+	if (j)
+		loop_watch_close(&j->listen);
 }
