@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 60
+# slow 20
 # waits
 # settings: one: two fabrics of its own
 # Joined fabrics seal their traffic where an address is not loopback: nothing of it can be read, and what somebody

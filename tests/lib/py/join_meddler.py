@@ -90,6 +90,8 @@ def accept():
         except OSError:
             a.close()
             continue
+        for s in (a, b):
+            s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=carry, args=(a, b), daemon=True).start()
         threading.Thread(target=carry, args=(b, a), daemon=True).start()
 
