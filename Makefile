@@ -7,6 +7,10 @@
 BUILD	?= build
 PREFIX	?= /usr/local
 CC	?= cc
+# The binutils of a cross compiler, from the CC of `make CC=aarch64-linux-gnu-gcc`.
+CROSS	:= $(patsubst %gcc,%,$(filter %-gcc,$(CC)))
+AR	:= $(CROSS)ar
+OBJCOPY	:= $(CROSS)objcopy
 OPT	?= -O2 -g
 WARN	:= -Wall -Wextra -Werror
 SAN	?=
@@ -108,8 +112,8 @@ $(CTL).a: $(CTL_OBJ)
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$(Q)$(CC) -r -nostdlib -o $(BUILD)/obj/rdmaemu-ctl.o $^
-	$(Q)objcopy --localize-hidden $(BUILD)/obj/rdmaemu-ctl.o
-	$(Q)rm -f $@ && ar rcs $@ $(BUILD)/obj/rdmaemu-ctl.o
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/obj/rdmaemu-ctl.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(BUILD)/obj/rdmaemu-ctl.o
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -120,6 +124,7 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/fabric/common/profile_builtin.o: $(wildcard profiles/*.conf)
 
 include mk/tests.mk
+include mk/litmus.mk
 include mk/fuzz.mk
 include mk/lint.mk
 include mk/install.mk

@@ -32,8 +32,39 @@ void relay_ring(struct engine *e, u32 slot)
 		return;
 	fetch_or(&hca->via_sum[word / 64], BIT64(word % 64));
 	fetch_or(&hca->via_any, BIT64(word / 64));
-	if (load_relaxed(&hca->via_asleep) && exchange(&hca->via_asleep, 0))
+	if (load_seq_cst(&hca->via_asleep) && exchange(&hca->via_asleep, 0))
 		e->host->kick(e->ctx);
+}
+
+bool relay_sleep_begin(struct hca *hca)
+{
+	if (load_relaxed(&hca->via_any))
+		return false;
+	/* A doorbell from now on kicks; an earlier one is found here. */
+	exchange(&hca->via_asleep, 1);
+	if (!load_seq_cst(&hca->via_any))
+		return true;
+	store_relaxed(&hca->via_asleep, 0);
+	return false;
+}
+
+bool doorbell_watch_end(struct hca *hca)
+{
+	return exchange(&hca->watching, 0) && load_seq_cst(&hca->pending);
+}
+
+void poller_nap_begin(struct seg_hdr *seg)
+{
+	exchange(&seg->napping, 1);
+	/* futex(2) compares the count after a full barrier, too. */
+	fence_after_atomic();
+}
+
+bool poller_brought(struct seg_hdr *seg)
+{
+	__atomic_fetch_add(&seg->brought, 1, __ATOMIC_SEQ_CST);
+	/* A poller announces its sleep before it compares the count. */
+	return load_seq_cst(&seg->napping) && exchange(&seg->napping, 0);
 }
 
 void engine_ring(struct engine *e, u32 client, u32 slot)

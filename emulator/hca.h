@@ -219,7 +219,7 @@ static inline void atomic_begin(struct atomic_res *res, u64 orig, u64 want)
 {
 	res->orig = orig;
 	res->want = want;
-	store_release(&res->begun, res->turn);
+	store_between(&res->begun, res->turn);
 }
 
 /** atomic_result() - what the word becomes that holds @old. */

@@ -143,7 +143,7 @@ bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 		return false;
 	if (g->valid)
 		addr_remove(hca, number);
-	store_release(&g->valid, 0);
+	store_between(&g->valid, 0);
 	memcpy(g->raw, gid->raw, sizeof(g->raw));
 	memcpy(g->ndev, gid->ndev, sizeof(g->ndev));
 	g->ifindex = gid->ifindex;

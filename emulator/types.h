@@ -40,6 +40,42 @@ typedef int64_t s64;
 #define fetch_and(p, v)	    __atomic_fetch_and((p), (v), __ATOMIC_SEQ_CST)
 #define exchange(p, v)	    __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 
+/*
+ * docs/design/memory-order.md names the protocols that use the following, and why each needs it.
+ *
+ * load_seq_cst(): after an atomic read-modify-write of another word. A relaxed load may be executed
+ * before the write half of it on arm64. On x86 this is a plain load.
+ */
+#define load_seq_cst(p) __atomic_load_n((p), __ATOMIC_SEQ_CST)
+
+/*
+ * Stores keep their order, and a locked instruction is a full fence: then the fences below only
+ * bind the compiler.
+ */
+#if !defined(CPU_KEEPS_STORE_ORDER)
+#if defined(__x86_64__) || defined(__i386__)
+#define CPU_KEEPS_STORE_ORDER 1
+#else
+#define CPU_KEEPS_STORE_ORDER 0
+#endif
+#endif
+
+/** fence_after_atomic() - full fence after an atomic read-modify-write. */
+static inline void fence_after_atomic(void)
+{
+	__atomic_thread_fence(CPU_KEEPS_STORE_ORDER ? __ATOMIC_ACQ_REL : __ATOMIC_SEQ_CST);
+}
+
+/**
+ * store_between() - a store that neither the stores before it nor those after it pass. A release
+ * store alone lets later ones pass.
+ */
+#define store_between(p, v)                                                                        \
+	do {                                                                                       \
+		store_release(p, v);                                                               \
+		__atomic_thread_fence(__ATOMIC_RELEASE);                                           \
+	} while (0)
+
 /** for_each_bit64() - walk the set bits of a 64-bit word; @bit is the index, @word is consumed. */
 #define for_each_bit64(bit, word)                                                                  \
 	for (; (word) && ((bit) = (u32)__builtin_ctzll(word), 1); (word) &= (word)-1)

@@ -86,7 +86,7 @@ void commit_redo(struct engine *e)
 
 			commit_entry(cq, &ring[(c->cq_prod - 1) & (cq->depth - 1)], c->cq_prod);
 		}
-		store_release(&c->valid, 0);
+		store_between(&c->valid, 0);
 	}
 	c->tag = 0; /* of a step that was not committed */
 	redo_srq_limit(e);

@@ -8,7 +8,8 @@
  * once and no doorbell is written. Without it, the doorbell is set (bit in the own segment, then in
  * hca->pending_clients, then in hca->pending) and the token is tried once more. The holder gives
  * the token back and only then looks at hca->pending again. Both sides use sequentially consistent
- * read-modify-writes, so one of the two always sees the other: no doorbell is lost, nobody waits.
+ * read-modify-writes, then sequentially consistent loads, so one of the two always sees the other:
+ * no doorbell is lost, nobody waits (docs/design/memory-order.md).
  *
  * Posters and pollers never wait. A command does: it spins, then draws a ticket
  * (emulator/engine/token_queue.c), and the token is reserved for it after a few more holdings.
@@ -45,7 +46,7 @@ static bool token_cas(struct hca *hca, u64 from, u64 to)
 static bool token_retry(struct engine *e)
 {
 	/* Look first: a failed compare-and-swap takes the line from its holder all the same. */
-	return load_relaxed(&e->hca->token) == TOKEN_FREE &&
+	return load_seq_cst(&e->hca->token) == TOKEN_FREE &&
 	       token_cas(e->hca, TOKEN_FREE, e->token);
 }
 
@@ -230,15 +231,19 @@ void engine_leave(struct engine *e)
 		/* Once it is given back, another thread of this process may own @e. */
 		next = token_queue_next(hca);
 		exchange(&hca->token, next);
-		if (!more || !load_relaxed(&hca->pending))
+		if (!load_seq_cst(&hca->pending))
 			break;
+		if (unlikely(!more)) {
+			kick = true;
+			break;
+		}
 		if (unlikely(next != TOKEN_FREE)) {
 			/* The waiter serves it, or the fabric process should it never come. */
-			kick |= !load_relaxed(&hca->watching);
+			kick |= !load_seq_cst(&hca->watching);
 			break;
 		}
 		if (unlikely(!has_pending_near(e))) {
-			kick |= !load_relaxed(&hca->watching);
+			kick |= !load_seq_cst(&hca->watching);
 			break;
 		}
 		if (!token_retry(e))
@@ -262,7 +267,7 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 		seg_ring(seg, slot);
 		client_set_pending(e->hca, e->self);
 		if (!engine_try(e)) {
-			if (unlikely(token_is_reserved(e->hca)) && !load_relaxed(&e->hca->watching))
+			if (unlikely(token_is_reserved(e->hca)) && !load_seq_cst(&e->hca->watching))
 				e->host->kick(e->ctx);
 			return;
 		}
@@ -291,7 +296,7 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)
 		return;
 	seg_ring(seg, slot);
 	client_set_pending(hca, e->self);
-	if (!load_relaxed(&hca->watching))
+	if (!load_seq_cst(&hca->watching))
 		e->host->kick(e->ctx);
 }
 

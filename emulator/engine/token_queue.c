@@ -69,7 +69,7 @@ static void token_queue_advance(struct hca *hca)
 		return;
 	/* A waiter draws its ticket before it sets the flag: one of the two sees the other. */
 	exchange(&hca->waiting, 0);
-	if (head != load_acquire(&q->tail))
+	if (head != load_seq_cst(&q->tail))
 		exchange(&hca->waiting, 1);
 }
 
@@ -123,7 +123,7 @@ bool token_queue_try(struct engine *e, struct token_wait *w)
 
 	if (!w->drawn || ticket_is_before(w->ticket, load_acquire(&hca->queue.head)))
 		ticket_draw(e, w);
-	if (!load_relaxed(&hca->waiting))
+	if (!load_seq_cst(&hca->waiting))
 		exchange(&hca->waiting, 1);
 	head = load_acquire(&hca->queue.head);
 	if (head == w->ticket) {

@@ -3,8 +3,8 @@
  * DOC: commits: how a step becomes visible as a whole, though its author may be killed half way.
  *
  * The record is filled in, then published by the store of @valid; what follows only repeats its
- * absolute values and may be done twice. x86 keeps stores in order, the release stores keep the
- * compiler to it (and other machines).
+ * absolute values and may be done twice. store_between() keeps the record, @valid and what follows
+ * in that order, for the compiler and for CPUs that reorder stores.
  */
 #include "emulator/engine.h"
 #include "emulator/transport/commit.h"
@@ -20,7 +20,7 @@ void commit_apply_tag(struct engine *e)
 		tag_drop(e->hca, tag);
 	else
 		tag->state = c->tag_state;
-	store_release(&c->tag, 0);
+	store_between(&c->tag, 0);
 }
 
 void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state)
@@ -46,10 +46,10 @@ void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct 
 	c->wq = (u32)(wq - e->hca->wq);
 	c->wq_cons = cons;
 	c->wq_state = state;
-	store_release(&c->valid, COMMIT_WQ);
+	store_between(&c->valid, COMMIT_WQ);
 	wq->cons = cons;
 	wq->state = state;
 	if (cqe)
 		commit_entry(cq, cqe, c->cq_prod);
-	store_release(&c->valid, 0);
+	store_between(&c->valid, 0);
 }

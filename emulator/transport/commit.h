@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) void commit_end(struct hca_commit *
 		commit_apply_tag(e);
 	if (cqe)
 		commit_entry(cq, cqe, c->cq_prod);
-	store_release(&c->valid, 0);
+	store_between(&c->valid, 0);
 }
 
 /** commit_req() - publish a requester step: new state, new QP state, at most one entry of @cq. */
@@ -69,7 +69,7 @@ static inline void commit_req(struct engine *e, struct hca_qp *qp, const struct 
 
 	commit_fill(c, e, qp, qp_state, cqe ? cq : NULL);
 	c->req = *s;
-	store_release(&c->valid, COMMIT_REQ);
+	store_between(&c->valid, COMMIT_REQ);
 	qp->req = *s;
 	commit_end(c, e, qp, qp_state, cq, cqe);
 }
@@ -88,7 +88,7 @@ static inline void commit_recv(struct engine *e, struct hca_qp *qp, const struct
 		c->srq_cons = srq->cons + 1;
 		c->srq_unexpected = srq->unexpected + !!(s->flags & RESP_UNEXPECTED);
 	}
-	store_release(&c->valid, COMMIT_RESP);
+	store_between(&c->valid, COMMIT_RESP);
 	qp->resp = *s;
 	if (unlikely(srq)) {
 		srq->unexpected = c->srq_unexpected;

@@ -75,14 +75,14 @@ void cq_event_fire(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq)
 
 	/* Until the end the record says that the client waits for an event (engine/redo.c). */
 	c->event_prod = load_relaxed(&seg->chan[cq->chan - 1].prod);
-	store_release(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
+	store_between(&c->event_cq, (u32)(cq - e->hca->cq) + 1);
 	cq->mod_seen = 0;
 	cq->mod_deadline = 0;
 	if (exchange(&ctl->armed, CQ_ARM_NONE) != CQ_ARM_NONE) {
 		cq->told = cq->prod;
 		cq_event_push(e, cq);
 	}
-	store_release(&c->event_cq, 0);
+	store_between(&c->event_cq, 0);
 }
 
 static bool cq_is_moderated(const struct hca_cq *cq)

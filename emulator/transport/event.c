@@ -19,7 +19,7 @@ void chan_wake(struct engine *e, u32 owner, u32 chan)
 	c->wake_chan = chan;
 	store_release(&c->wake, owner);
 	e->host->notify(e->ctx, owner - 1, chan);
-	store_release(&c->wake, 0);
+	store_between(&c->wake, 0);
 }
 
 /* Where the events of a channel lie; its client may have written anything there. */
@@ -57,8 +57,8 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 	 * (engine/redo.c).
 	 */
 	c->wake_chan = chan;
-	store_release(&c->wake, owner);
-	store_release(&r->prod, prod + 1);
+	store_between(&c->wake, owner);
+	store_between(&r->prod, prod + 1);
 	chan_wake(e, owner, chan);
 }
 

@@ -365,7 +365,7 @@ static void writer_advance_tail(struct capture *c, u64 at)
 		if (all->of[i] && all->of[i] != c && all->of[i]->reads)
 			least = min_u64(least, all->of[i]->at);
 	store_release(&ring->tail, least);
-	store_relaxed(&ring->rung, 0);
+	exchange(&ring->rung, 0);
 	pthread_mutex_unlock(&all->lock);
 }
 

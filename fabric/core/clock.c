@@ -28,6 +28,8 @@ static void clock_write_begin(struct hca_clock *c)
 		exchange(&c->own, 1);
 	}
 	exchange(&c->seq, c->seq | 1);
+	/* Before the values change, and before the caller takes the real time. */
+	fence_after_atomic();
 }
 
 static void clock_write_end(struct hca_clock *c, const struct hca_clock *v)

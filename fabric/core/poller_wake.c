@@ -3,6 +3,7 @@
  * DOC: see core/poller_wake.h.
  */
 #include "fabric/core/poller_wake.h"
+#include "emulator/doorbell.h"
 #include "fabric/core/fabric.h"
 
 #include <limits.h>
@@ -23,11 +24,10 @@ void poller_wake_add(struct fabric *f, const struct hca_qp *qp)
 	f->wake.list = cl;
 }
 
-/* After the delivery. A poller announces its sleep before it compares the count. */
+/* After the delivery. */
 static void poller_wake_seg(struct seg_hdr *seg)
 {
-	__atomic_fetch_add(&seg->brought, 1, __ATOMIC_SEQ_CST);
-	if (load_relaxed(&seg->napping) && exchange(&seg->napping, 0))
+	if (poller_brought(seg))
 		syscall(SYS_futex, &seg->brought, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 

@@ -253,10 +253,40 @@ static int vm_copy_local(struct span *dst, const struct span *src)
 	return 0;
 }
 
+/**
+ * vm_copy_out_weak() - copy to another process where the kernel's stores may become visible in any
+ * order: the tail is a call of its own, after a fence.
+ */
+static int vm_copy_out_weak(struct span *dst, const struct span *src, u64 len)
+{
+	u64 tail = span_cut_tail(dst), body = len - tail, at;
+	struct iovec end = { .iov_len = tail };
+	u8 word[TAIL_MAX];
+	u32 i = 0;
+	ssize_t got;
+
+	/* The first call copies as much as the shorter list has: all but the tail. */
+	if (dst->n > 1) {
+		got = vm_write(dst->pid, src->v, src->n, dst->v, dst->n - 1);
+		if (got != (ssize_t)body)
+			return vm_failure(got, src);
+	}
+	while (i < src->n && body >= src->v[i].iov_len)
+		body -= src->v[i++].iov_len;
+	at = body;
+	span_gather(word, tail, src, &i, &at);
+	end.iov_base = word;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	got = vm_write(dst->pid, &end, 1, &dst->v[dst->n - 1], 1);
+	return got == (ssize_t)tail ? 0 : vm_failure(got, src);
+}
+
 static int vm_copy_out(struct span *dst, const struct span *src, u64 len)
 {
 	ssize_t got;
 
+	if (!CPU_KEEPS_STORE_ORDER)
+		return vm_copy_out_weak(dst, src, len);
 	if (!span_one_line(dst))
 		span_cut_tail(dst);
 	got = vm_write(dst->pid, src->v, src->n, dst->v, dst->n);

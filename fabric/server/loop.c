@@ -2,6 +2,7 @@
 /**
  * DOC: the event loop: it calls every module in turn, and sleeps until the first of them has work.
  */
+#include "emulator/backoff.h"
 #include "fabric/server/server.h"
 #include "fabric/capture/capture.h"
 #include "fabric/join/join.h"
@@ -159,7 +160,7 @@ static bool loop_spin(struct fabric *f)
 	while (now - f->server->work.active_at < SPIN_NS) {
 		if (isolated_has_work(f))
 			return true;
-		__builtin_ia32_pause();
+		cpu_pause();
 		now = real_ns();
 	}
 	return false;

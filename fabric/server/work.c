@@ -16,6 +16,7 @@
  * The fabric process waits for a stopped one, and reports it.
  */
 #include "fabric/server/work.h"
+#include "emulator/doorbell.h"
 #include "fabric/capture/capture.h"
 #include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
@@ -154,8 +155,7 @@ static bool work_is_pending_due(struct fabric *f, u64 now)
 
 	if (!load_relaxed(&hca->pending)) {
 		f->server->work.pending_at = NEVER;
-		/* A doorbell from now on kicks; an earlier one is found here. */
-		if (!exchange(&hca->watching, 0) || !load_relaxed(&hca->pending))
+		if (!doorbell_watch_end(hca))
 			return false;
 	}
 	if (f->isolated || f->wait.rung || f->server->move.to)
@@ -215,15 +215,8 @@ static bool work_is_due(struct fabric *f, u64 now)
 
 void work_prepare_sleep(struct fabric *f, u64 *next)
 {
-	struct hca *hca = f->hca;
-
-	if (!load_relaxed(&hca->via_any)) {
-		/* A doorbell from now on kicks; an earlier one is found here. */
-		exchange(&hca->via_asleep, 1);
-		if (!load_relaxed(&hca->via_any))
-			return;
-		store_relaxed(&hca->via_asleep, 0);
-	}
+	if (relay_sleep_begin(f->hca))
+		return;
 	*next = min_u64(*next, f->server->work.retry_at);
 }
 
@@ -239,7 +232,9 @@ u64 work_run(struct fabric *f)
 		return f->server->work.retry_at;
 	f->wait.rung = false;
 	f->server->work.pending_at = NEVER;
-	store_relaxed(&f->hca->watching, 0);
+	/* Only this process sets it. */
+	if (load_relaxed(&f->hca->watching))
+		exchange(&f->hca->watching, 0);
 	if (f->clients.n_dead)
 		work_reap_dead(f);
 	if (fabric_ports_due(f))
@@ -267,7 +262,7 @@ u64 work_run(struct fabric *f)
 	engine_leave(&f->engine);
 	poller_wake_all(f);
 	/* Work that exceeded the budget, or doorbells that were rung meanwhile. */
-	if (f->loop.kicked || load_relaxed(&f->hca->pending))
+	if (f->loop.kicked || load_seq_cst(&f->hca->pending))
 		return f->isolated || f->loop.kicked
 			       ? 0
 			       : min_u64(work_next_due(f), now + PENDING_WAIT_NS);

@@ -26,6 +26,7 @@
  */
 #include "libshim/client/poll_idle.h"
 
+#include "emulator/doorbell.h"
 #include "emulator/hca.h"
 #include "emulator/ib.h"
 #include "emulator/limits.h"
@@ -87,7 +88,7 @@ bool shim_poll_idle(struct poll_idle *idle)
 	if (!idle->patient &&
 	    spun < (yield_adaptive(&idle->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;
-	exchange(&seg->napping, 1);
+	poller_nap_begin(seg);
 	sys_futex_wait(&seg->brought, brought, SLEEP_NS, 0);
 	/* The next look follows at once. */
 	idle->since = sys_now() - YIELD_NS;

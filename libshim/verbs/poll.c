@@ -21,6 +21,7 @@
 #include "libshim/client/command.h"
 #include "libshim/client/poll_idle.h"
 #include "libshim/verbs/cq.h"
+#include "libshim/verbs/cq_arm.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
@@ -260,21 +261,6 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	found = cq_poll_ready(cq, n, wc);
 	shim_unlock(&cq->lock);
 	return found;
-}
-
-/*
- * Arming is ordered before the polls that follow, and in the engine the entry before the read of
- * the arming: either the poll sees the entry or the engine the arming.
- */
-static void cq_arm(struct cq_ctl *ctl, bool solicited_only)
-{
-	u32 none = CQ_ARM_NONE;
-
-	if (!solicited_only)
-		exchange(&ctl->armed, CQ_ARM_ANY);
-	else /* an earlier request for any entry stays until it has fired */
-		__atomic_compare_exchange_n(&ctl->armed, &none, CQ_ARM_SOLICITED, false,
-					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 /* The entry with that ordinal, or NULL if the engine has not written it. */

@@ -179,6 +179,8 @@ long emu_death_step(long usual);
  * instructions. Return: whether it died; false when it came to its end before.
  */
 bool emu_die_after(struct emu *m, struct emu_qp *q, long n);
+/** emu_step() - before each access to memory, on machines without a trap flag. See emu_step.c. */
+void emu_step(void);
 /** emu_die_in() - the same in @fn, which works as client 0. */
 bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n);
 /**
