@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
 # tests/litmus/: the protocols of docs/design/memory-order.md under a weak memory model. Their sources are compiled as
-# for the thread sanitizer, whose library tests/litmus/model.c replaces, and as for a CPU that reorders stores.
+# for the thread sanitizer, whose library tests/litmus/hooks.c replaces, and as for a CPU that reorders stores.
 
 L := $(T)/litmus
 LITMUS_FLAGS = $(ALL_CFLAGS) -fsanitize=thread -Wno-tsan -DCPU_KEEPS_STORE_ORDER=0
 LITMUS_TOKEN := tests/litmus/token.c $(addprefix emulator/,engine/token.c engine/token_queue.c engine/relay_serve.c \
 	doorbell.c)
 LITMUS_COMMIT := tests/litmus/commit.c $(addprefix emulator/,transport/cq.c transport/commit.c engine/redo.c)
+LITMUS_MODEL := $(call objs,$(addprefix tests/litmus/,model.c undo.c death.c hooks.c))
 LITMUS_MUTANTS := $(patsubst tests/litmus/mutants/%.sed,%,$(wildcard tests/litmus/mutants/*.sed))
 litmus_objs = $(patsubst %.c,$(L)/obj/%.o,$(1))
 
@@ -28,8 +29,8 @@ $(L)/emulator.a: $(filter-out $(call objs,$(LITMUS_COMMIT)),$(EMULATOR_OBJ))
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(L)/token: $(call litmus_objs,$(LITMUS_TOKEN)) $(BUILD)/obj/tests/litmus/model.o
-$(L)/commit: $(call litmus_objs,$(LITMUS_COMMIT)) $(BUILD)/obj/tests/litmus/model.o $(L)/emulator.a
+$(L)/token: $(call litmus_objs,$(LITMUS_TOKEN)) $(LITMUS_MODEL)
+$(L)/commit: $(call litmus_objs,$(LITMUS_COMMIT)) $(LITMUS_MODEL) $(L)/emulator.a
 $(L)/token $(L)/commit:
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
@@ -52,7 +53,7 @@ $(L)/mutants/$(1)/program: $(L)/mutants/$(1)/$(2) $(L)/$(3)
 	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$@.o $$(filter-out \
 		$(call litmus_objs,$(call litmus_compiled,$(1),$(2),$(3))),$(4))
 endef
-litmus_inputs_token := $(call litmus_objs,$(LITMUS_TOKEN)) $(BUILD)/obj/tests/litmus/model.o
-litmus_inputs_commit := $(call litmus_objs,$(LITMUS_COMMIT)) $(BUILD)/obj/tests/litmus/model.o $(L)/emulator.a
+litmus_inputs_token := $(call litmus_objs,$(LITMUS_TOKEN)) $(LITMUS_MODEL)
+litmus_inputs_commit := $(call litmus_objs,$(LITMUS_COMMIT)) $(LITMUS_MODEL) $(L)/emulator.a
 $(foreach m,$(LITMUS_MUTANTS),$(eval $(call litmus_mutant,$(m),$(call litmus_source,$(m)),$(call \
 	litmus_program,$(m)),$(litmus_inputs_$(call litmus_program,$(m))))))

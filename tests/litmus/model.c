@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The search and the memory of model.h, without instrumentation itself. */
-#include "tests/litmus/model.h"
+/* The memory of model.h and the search, without instrumentation themselves. */
+#include "tests/litmus/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #define LOCS	   48u
 #define MSGS	   32u
 #define CHOICES	   400u
-#define UNDO_MAX   4096u
 #define VISITED	   (1u << 22)
 #define STACK_SIZE (256u << 10)
 
@@ -55,39 +54,8 @@ static struct {
 } choice[CHOICES];
 static u32 n_choices, depth, replay;
 
-static struct {
-	void *addr;
-	u64 old;
-} undo[UNDO_MAX];
-static u32 n_undo;
-
 static u64 visited[VISITED];
 static u64 n_states;
-
-static void model_fatal(const char *what)
-{
-	fprintf(stderr, "litmus: %s\n", what);
-	abort();
-}
-
-static u64 memory_get(const void *addr, u32 size)
-{
-	u64 v = 0;
-
-	memcpy(&v, addr, size);
-	return v;
-}
-
-/* Executions begin with the same memory: words are restored at the end of each. */
-static void undo_note(void *addr)
-{
-	void *word = (void *)((uintptr_t)addr & ~(uintptr_t)7);
-
-	if (n_undo == UNDO_MAX)
-		model_fatal("too many stores");
-	undo[n_undo].addr = word;
-	undo[n_undo++].old = memory_get(word, 8);
-}
 
 static u32 choose_next(u32 of)
 {
@@ -109,68 +77,6 @@ static bool order_acquires(int order)
 {
 	return order == __ATOMIC_ACQUIRE || order == __ATOMIC_CONSUME ||
 	       order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
-}
-
-static bool order_releases(int order)
-{
-	return order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST;
-}
-
-#define STORES 64u
-
-/* A word that a store changed. @last: a release store: all before it have become visible. */
-struct store {
-	void *addr;
-	u64 before, after;
-	u32 epoch; /* of release fences */
-	bool last;
-};
-
-static struct store stores[STORES];
-static u32 n_stores, n_noted, epoch;
-static bool recording;
-
-/* Read the values of the stores that were announced. */
-static void stores_settle(void)
-{
-	u32 i, n = n_stores;
-
-	for (i = n_stores; i < n_noted; i++) {
-		stores[i].after = memory_get(stores[i].addr, 8);
-		if (stores[i].after != stores[i].before)
-			stores[n++] = stores[i];
-	}
-	n_stores = n_noted = n;
-}
-
-static void store_note(uintptr_t word)
-{
-	if (n_noted == STORES)
-		model_fatal("too many stores of one step");
-	stores[n_noted++] = (struct store){
-		.addr = (void *)word,
-		.before = memory_get((void *)word, 8),
-		.epoch = epoch,
-	};
-}
-
-static void death_fence(int order)
-{
-	if (!recording || !order_releases(order))
-		return;
-	stores_settle();
-	epoch++;
-}
-
-/* An atomic store of the thread that will die, or outside all threads. */
-static void death_store(void *addr, int order)
-{
-	undo_note(addr);
-	if (!recording)
-		return;
-	stores_settle();
-	store_note((uintptr_t)addr & ~(uintptr_t)7);
-	stores[n_noted - 1].last = order_releases(order);
 }
 
 static void view_join(struct view *to, const struct view *from)
@@ -260,7 +166,7 @@ static void message_write(struct location *l, u64 value, int order, const struct
 	memcpy(l->addr, &value, l->size);
 }
 
-static u64 model_load(void *addr, u32 size, int order)
+u64 model_load(void *addr, u32 size, int order)
 {
 	struct location *l;
 	u32 low;
@@ -273,7 +179,7 @@ static u64 model_load(void *addr, u32 size, int order)
 	return message_read(l, l->n - 1 - choose_next(l->n - low), order);
 }
 
-static void model_store(void *addr, u32 size, u64 value, int order)
+void model_store(void *addr, u32 size, u64 value, int order)
 {
 	if (running) {
 		step_begin(addr);
@@ -284,9 +190,7 @@ static void model_store(void *addr, u32 size, u64 value, int order)
 	memcpy(addr, &value, size);
 }
 
-enum rmw_op { RMW_EXCHANGE, RMW_ADD, RMW_OR, RMW_AND };
-
-static u64 model_rmw(void *addr, u32 size, enum rmw_op op, u64 v, int order)
+u64 model_rmw(void *addr, u32 size, enum rmw_op op, u64 v, int order)
 {
 	struct location *l;
 	u64 old;
@@ -308,7 +212,7 @@ static u64 model_rmw(void *addr, u32 size, enum rmw_op op, u64 v, int order)
 	return old;
 }
 
-static bool model_cas(void *addr, u32 size, u64 *expected, u64 v, int order, int failed)
+bool model_cas(void *addr, u32 size, u64 *expected, u64 v, int order, int failed)
 {
 	u32 ts, low, n = 0, at[MSGS];
 	struct location *l;
@@ -333,7 +237,7 @@ static bool model_cas(void *addr, u32 size, u64 *expected, u64 v, int order, int
 	return true;
 }
 
-static void model_fence(int order)
+void model_fence(int order)
 {
 	u32 i;
 
@@ -353,6 +257,18 @@ static void model_fence(int order)
 	}
 	if (order_releases(order))
 		running->rel = running->cur;
+}
+
+void model_plain_store(void *p, size_t n)
+{
+	uintptr_t at = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + n;
+
+	/* A thread's own variables need no undo, and its stack is in use. */
+	if ((char *)p >= stacks[0] && (char *)p < stacks[LITMUS_THREADS - 1] + STACK_SIZE)
+		return;
+	death_plain_store(at, end);
+	for (; at < end; at += 8)
+		undo_note((void *)at);
 }
 
 /* --- the search --- */
@@ -470,10 +386,7 @@ bool litmus_run(const struct litmus_test *t)
 			good = t->holds();
 		}
 		running = NULL;
-		while (n_undo) {
-			n_undo--;
-			memcpy(undo[n_undo].addr, &undo[n_undo].old, 8);
-		}
+		undo_to(0);
 		runs++;
 	} while (good && search_advance());
 	printf("%sok - %s\n# %llu executions, %llu of them to the end, %llu states\n",
@@ -481,181 +394,3 @@ bool litmus_run(const struct litmus_test *t)
 	       (unsigned long long)n_states);
 	return good;
 }
-
-/* --- the death of a thread --- */
-
-/* The stores of @chosen (bits from store @from on) and all before them are visible: go on so. */
-static bool death_try(u32 from, u64 chosen)
-{
-	u32 undone = n_undo, i;
-	bool good;
-
-	for (i = 0; i < n_stores; i++) {
-		if (i >= from && (i - from >= 64 || !(chosen >> (i - from) & 1)))
-			continue;
-		undo_note(stores[i].addr);
-		memcpy(stores[i].addr, &stores[i].after, 8);
-	}
-	test->thread[1]();
-	good = test->holds();
-	while (n_undo > undone) {
-		n_undo--;
-		memcpy(undo[n_undo].addr, &undo[n_undo].old, 8);
-	}
-	return good;
-}
-
-/* Whether the model lets these of the stores [@from, @end) be the visible ones. */
-static bool death_can_be(u32 from, u32 end, u64 chosen)
-{
-	u32 i;
-
-	for (i = from; i < end; i++)
-		if (stores[i].last && chosen >> (i - from) & 1 &&
-		    ~chosen & ((1ULL << (i - from)) - 1))
-			return false;
-	return true;
-}
-
-bool litmus_die(const struct litmus_test *t)
-{
-	u32 from, end, i;
-	u64 chosen, n = 0;
-	bool good = true;
-
-	test = t;
-	n_stores = n_noted = epoch = 0;
-	t->init();
-	recording = true;
-	t->thread[0]();
-	stores_settle();
-	recording = false;
-	for (i = n_stores; i-- > 0;)
-		memcpy(stores[i].addr, &stores[i].before, 8);
-	for (from = 0; good && from < n_stores; from = end) {
-		for (end = from; end < n_stores && stores[end].epoch == stores[from].epoch; end++)
-			;
-		if (end - from > 20)
-			model_fatal("too many stores without order");
-		for (chosen = 0; good && chosen < 1ULL << (end - from); chosen++) {
-			if (!death_can_be(from, end, chosen))
-				continue;
-			good = death_try(from, chosen);
-			n++;
-		}
-	}
-	printf("%sok - %s\n# %u stores, %llu deaths\n", good ? "" : "not ", t->name, n_stores,
-	       (unsigned long long)n);
-	return good;
-}
-
-/* --- what instrumented code calls --- */
-
-static void undo_range(void *p, size_t n)
-{
-	uintptr_t at = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + n;
-
-	/* A thread's own variables need no undo, and its stack is in use. */
-	if ((char *)p >= stacks[0] && (char *)p < stacks[LITMUS_THREADS - 1] + STACK_SIZE)
-		return;
-	if (recording)
-		stores_settle();
-	for (; at < end; at += 8) {
-		undo_note((void *)at);
-		if (recording)
-			store_note(at);
-	}
-}
-
-#define PLAIN_HOOK(name)                                                                           \
-	void name(void *p);                                                                        \
-	void name(void *p)                                                                         \
-	{                                                                                          \
-		(void)p;                                                                           \
-	}
-
-#define WRITE_HOOK(name, size)                                                                     \
-	void name(void *p);                                                                        \
-	void name(void *p)                                                                         \
-	{                                                                                          \
-		undo_range(p, size);                                                               \
-	}
-
-PLAIN_HOOK(__tsan_read1)
-PLAIN_HOOK(__tsan_read2)
-PLAIN_HOOK(__tsan_read4)
-PLAIN_HOOK(__tsan_read8)
-PLAIN_HOOK(__tsan_read16)
-PLAIN_HOOK(__tsan_func_entry)
-WRITE_HOOK(__tsan_write1, 1)
-WRITE_HOOK(__tsan_write2, 2)
-WRITE_HOOK(__tsan_write4, 4)
-WRITE_HOOK(__tsan_write8, 8)
-WRITE_HOOK(__tsan_write16, 16)
-
-void __tsan_init(void);
-void __tsan_func_exit(void);
-void __tsan_read_range(void *p, size_t n);
-void __tsan_write_range(void *p, size_t n);
-void __tsan_atomic_thread_fence(int order);
-
-void __tsan_init(void)
-{
-}
-
-void __tsan_func_exit(void)
-{
-}
-
-void __tsan_read_range(void *p, size_t n)
-{
-	(void)p;
-	(void)n;
-}
-
-void __tsan_write_range(void *p, size_t n)
-{
-	undo_range(p, n);
-}
-
-void __tsan_atomic_thread_fence(int order)
-{
-	model_fence(order);
-}
-
-#define ATOMIC_RMW(bits, name, op)                                                                 \
-	u##bits __tsan_atomic##bits##_##name(u##bits *p, u##bits v, int order);                    \
-	u##bits __tsan_atomic##bits##_##name(u##bits *p, u##bits v, int order)                     \
-	{                                                                                          \
-		return (u##bits)model_rmw(p, sizeof(*p), op, v, order);                            \
-	}
-
-#define ATOMIC_HOOKS(bits)                                                                         \
-	u##bits __tsan_atomic##bits##_load(u##bits *p, int order);                                 \
-	void __tsan_atomic##bits##_store(u##bits *p, u##bits v, int order);                        \
-	int __tsan_atomic##bits##_compare_exchange_strong(u##bits *p, u##bits *old, u##bits v,     \
-							  int order, int failed);                  \
-	u##bits __tsan_atomic##bits##_load(u##bits *p, int order)                                  \
-	{                                                                                          \
-		return (u##bits)model_load(p, sizeof(*p), order);                                  \
-	}                                                                                          \
-	void __tsan_atomic##bits##_store(u##bits *p, u##bits v, int order)                         \
-	{                                                                                          \
-		model_store(p, sizeof(*p), v, order);                                              \
-	}                                                                                          \
-	int __tsan_atomic##bits##_compare_exchange_strong(u##bits *p, u##bits *old, u##bits v,     \
-							  int order, int failed)                   \
-	{                                                                                          \
-		u64 expected = *old;                                                               \
-		bool done = model_cas(p, sizeof(*p), &expected, v, order, failed);                 \
-                                                                                                   \
-		*old = (u##bits)expected;                                                          \
-		return done;                                                                       \
-	}                                                                                          \
-	ATOMIC_RMW(bits, exchange, RMW_EXCHANGE)                                                   \
-	ATOMIC_RMW(bits, fetch_add, RMW_ADD)                                                       \
-	ATOMIC_RMW(bits, fetch_or, RMW_OR)                                                         \
-	ATOMIC_RMW(bits, fetch_and, RMW_AND)
-
-ATOMIC_HOOKS(32)
-ATOMIC_HOOKS(64)

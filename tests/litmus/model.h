@@ -3,7 +3,7 @@
  * DOC: an exhaustive search through what a protocol can do under a weak memory model.
  *
  * The sources of the protocol are compiled as they are, with -fsanitize=thread. What that option
- * makes them call is model.c instead of the sanitizer's library: each atomic access becomes a step
+ * makes them call is hooks.c instead of the sanitizer's library: each atomic access becomes a step
  * of a search through all orders of the threads' steps and, for each load, all values that the
  * model lets it read.
  *
@@ -42,6 +42,9 @@ struct litmus_test {
 
 /** litmus_run() - try all executions, print a line of TAP. Return: whether the sentence held. */
 bool litmus_run(const struct litmus_test *t);
+
+/* --- death.c --- */
+
 /**
  * litmus_die() - the death of a thread at any moment of t->thread[0], and then t->thread[1]: all
  * sets of its stores that may have become visible by then. A store after a release fence, and a
