@@ -16,7 +16,8 @@ struct other_version {
 	pid_t pid;
 };
 
-static _Thread_local struct other_version other;
+/* initial-exec: librdmaemu-ctl needs no more than libc. */
+static __thread struct other_version other __attribute__((tls_model("initial-exec")));
 
 static void ctl_note_version(int sock, const struct proto_msg *m, size_t n)
 {
