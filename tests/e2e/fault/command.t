@@ -175,10 +175,10 @@ between() {
 	fresh
 	"$R" run --node a -- true && "$R" run --node b -- true
 	"$R" fault add "$1"
-	limit "$R" run --node a -- ib_send_bw -F -p "$port" -n 100 -s 1000 -u 8 >"$TEST_DIR/server" 2>&1 &
+	limit "$R" run --node a -- ib_send_bw -F -p "$port" -n 100 -s 1000 -u 12 >"$TEST_DIR/server" 2>&1 &
 	pid=$!
 	wait_listen "$port" $pid
-	limit "$R" run --node b -- ib_send_bw -F -p "$port" -n 100 -s 1000 -u 8 a >"$TEST_DIR/client" 2>&1
+	limit "$R" run --node b -- ib_send_bw -F -p "$port" -n 100 -s 1000 -u 12 a >"$TEST_DIR/client" 2>&1
 	STATUS=$?
 	[ $STATUS = 0 ] || kill $pid 2>/dev/null
 	wait $pid 2>/dev/null
