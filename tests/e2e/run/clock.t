@@ -32,7 +32,7 @@ for how in '' --isolated; do
 	# shellcheck disable=SC2086
 	check "start, by hand $how" start --clock manual $how
 	is "it begins at 0 $how" "$(clock "(d['now_ns'], d['running'], d['next_ns'])")" "(0, False, None)"
-	app app_device_clock "$RDMAEMU"
+	RDMAEMU_CONTROL=yes app app_device_clock "$RDMAEMU"
 	check "the HCA's memory is sound $how" audit_all
 done
 

@@ -119,7 +119,7 @@ for mode in '' --isolated; do
 	check "port pkey" port pkey 0 0x8042
 	is "pkeys/0" "$(attr ports/1/pkeys/0)" "0x8042"
 	check "and back" port pkey 0 0xffff
-	RUN_FLAGS=$mode app app_device_port "$RDMAEMU"
+	RUN_FLAGS=$mode RDMAEMU_CONTROL=yes app app_device_port "$RDMAEMU"
 	check "fabric stop" fabric stop
 done
 

@@ -15,7 +15,7 @@ kills() {
 	app app_cm_storm 1000 "${TEST_SEED:-1}"
 	app app_cm_storm 300 "${TEST_SEED:-7}7"
 	check "the audit is clean" audit_all "${fabric[@]}"
-	in_one app app_cm_removal "'$RDMAEMU' fabric stop ${fabric[*]} >/dev/null"
+	RDMAEMU_CONTROL=yes in_one app app_cm_removal "'$RDMAEMU' fabric stop ${fabric[*]} >/dev/null"
 }
 
 fabric=()

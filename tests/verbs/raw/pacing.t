@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 for mode in '' --isolated; do
 	check "fabric start $mode" limit "$RDMAEMU" fabric start --profile connectx6 --clock manual $mode
-	RUN_FLAGS="--profile connectx6 --clock manual $mode" app app_raw_pacing "$RDMAEMU"
+	RUN_FLAGS="--profile connectx6 --clock manual $mode" RDMAEMU_CONTROL=yes app app_raw_pacing "$RDMAEMU"
 	check "audit" limit "$RDMAEMU" status --audit
 	check "fabric stop" limit "$RDMAEMU" fabric stop
 done
