@@ -178,14 +178,16 @@ static void admission_make_room(struct fabric *f, const u8 net[16], bool known)
 
 void join_accept(struct fabric *f, struct watch *w, u32 events)
 {
-	struct sockaddr_storage sa = { 0 };
+	struct sockaddr_storage sa;
 	socklen_t len = sizeof(sa);
 	struct jconn *c;
 	bool known;
 	u8 net[16];
-	int fd = accept4(w->fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd;
 
 	(void)events;
+	memset(&sa, 0, sizeof(sa));
+	fd = accept4(w->fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
 	admission_net(&sa, net);

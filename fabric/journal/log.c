@@ -39,12 +39,9 @@ void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t
 			   size);
 }
 
-/* The first entry begins an array; the caller ends it. */
-static void log_print_json(FILE *out, struct fabric *f, const struct journal_entry *j,
-			   const struct note *n, const char *before)
+/* Prints and frees @o. The first entry begins an array; the caller ends it. */
+static void log_print_json(FILE *out, struct json_object *o, const char *before)
 {
-	struct json_object *o = j ? log_json(f, j) : log_json_note(f, n);
-
 	fprintf(out, "%s%s", before, json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
 	json_object_put(o);
 }
@@ -55,6 +52,7 @@ void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
 	bool counts = q->floods != UINT64_MAX;
 	const struct journal_entry *j;
 	struct journal_entry alone;
+	struct json_object *o;
 	const struct note *n;
 	struct log_cursor c;
 
@@ -65,10 +63,11 @@ void log_print(FILE *out, struct fabric *f, struct proto_log *q, u32 flags)
 			alone.more = 0;
 			j = &alone;
 		}
+		o = j ? log_json(f, j) : log_json_note(f, n);
 		if (array)
-			log_print_json(out, f, j, n, any ? ",\n  " : "[\n  ");
+			log_print_json(out, o, any ? ",\n  " : "[\n  ");
 		else
-			log_print_json(out, f, j, n, any ? "\n" : "");
+			log_print_json(out, o, any ? "\n" : "");
 		any = true;
 	}
 	if (array)
@@ -94,7 +93,7 @@ static void log_print_floods(FILE *out, struct fabric *f, struct proto_log *q)
 	log_start(&c, f, &past);
 	while (log_next(&c, &j, &n))
 		if (j && j->counted > since && j->seq <= q->notices) {
-			log_print_json(out, f, j, NULL, "");
+			log_print_json(out, log_json(f, j), "");
 			fputc('\n', out);
 		}
 }
