@@ -14,7 +14,7 @@ import threading
 
 from join_peer import Peer
 
-CROWD, MEMBERS, ATTEMPTS = 40, 47, 5
+CROWD, MEMBERS, ATTEMPTS = 40, 47, 20
 port, token, address, command = int(sys.argv[1]), open(sys.argv[2], "rb").read().rstrip(), sys.argv[3], sys.argv[4:]
 rng = random.Random(1)
 stop = threading.Event()
