@@ -260,6 +260,14 @@ static inline bool gid_is_v4(const u8 gid[16])
 	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
+/** gid_is_loopback() - a loopback address, IPv4 as gid_is_v4() has it. */
+static inline bool gid_is_loopback(const u8 gid[16])
+{
+	static const u8 v6[16] = { [15] = 1 };
+
+	return gid_is_v4(gid) ? gid[12] == 127 : !memcmp(gid, v6, sizeof(v6));
+}
+
 /** gid_map_v4() - map an IPv4 address, 4 bytes in network order. */
 static inline void gid_map_v4(u8 gid[16], const void *ip)
 {

@@ -206,20 +206,13 @@ bool jconn_address(int fd, bool peer, u8 ip[16], u32 *scope)
 	return true;
 }
 
-static bool ip_is_loopback(const u8 ip[16])
-{
-	static const u8 v6[16] = { [15] = 1 };
-
-	return gid_is_v4(ip) ? ip[12] == 127 : !memcmp(ip, v6, sizeof(v6));
-}
-
 bool jconn_is_loopback(const struct jconn *c)
 {
 	u8 us[16], peer[16];
 	u32 scope;
 
-	return jconn_address(c->w.fd, false, us, &scope) && ip_is_loopback(us) &&
-	       jconn_address(c->w.fd, true, peer, &scope) && ip_is_loopback(peer);
+	return jconn_address(c->w.fd, false, us, &scope) && gid_is_loopback(us) &&
+	       jconn_address(c->w.fd, true, peer, &scope) && gid_is_loopback(peer);
 }
 
 /*

@@ -28,20 +28,6 @@ void mesh_peers_send(struct fabric *f)
 					 body, n);
 }
 
-static bool peer_ip_is_v4(const u8 ip[16])
-{
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(ip, mapped, sizeof(mapped));
-}
-
-static bool peer_ip_is_loopback(const u8 ip[16])
-{
-	static const u8 v6[16] = { [15] = 1 };
-
-	return peer_ip_is_v4(ip) ? ip[12] == 127 : !memcmp(ip, v6, sizeof(v6));
-}
-
 /*
  * Whether an address may be a fabric's. Loopback means this host, so only a neighbour on this host
  * can mean the same by it.
@@ -54,14 +40,14 @@ static bool peer_is_dialable(const struct jconn *c, const struct join_peer *p)
 
 	if (!p->port)
 		return false;
-	if (peer_ip_is_v4(p->ip) ? !p->ip[12] || p->ip[12] >= 224
-				 : p->ip[0] == 0xff || !memcmp(p->ip, none, sizeof(none)))
+	if (gid_is_v4(p->ip) ? !p->ip[12] || p->ip[12] >= 224
+			     : p->ip[0] == 0xff || !memcmp(p->ip, none, sizeof(none)))
 		return false;
-	if (!peer_ip_is_loopback(p->ip))
+	if (!gid_is_loopback(p->ip))
 		return true;
 	return jconn_address(c->w.fd, false, us, &scope) &&
 	       jconn_address(c->w.fd, true, peer, &scope) &&
-	       (peer_ip_is_loopback(peer) || !memcmp(us, peer, sizeof(us)));
+	       (gid_is_loopback(peer) || !memcmp(us, peer, sizeof(us)));
 }
 
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)

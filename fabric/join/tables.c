@@ -17,13 +17,6 @@
 
 /* --- output --- */
 
-static bool gid_is_loopback(const struct hca_gid *g)
-{
-	static const u8 v6[16] = { [15] = 1 };
-
-	return gid_is_v4(g->raw) ? g->raw[12] == 127 : !memcmp(g->raw, v6, sizeof(v6));
-}
-
 /* Encode a device for other members. Return: bytes. */
 static u32 tables_dev_encode(const struct hca_dev *d, u8 *body)
 {
@@ -34,8 +27,8 @@ static u32 tables_dev_encode(const struct hca_dev *d, u8 *body)
 	/* Loopback addresses mean nothing to other hosts. */
 	for (p = 1; p <= copy.n_ports; p++)
 		for (i = 0; i < HCA_GIDS; i++) {
-			copy.port[p].gid[i].valid &= !gid_is_loopback(&copy.port[p].gid[i]);
-			copy.port[p].ip[i].valid &= !gid_is_loopback(&copy.port[p].ip[i]);
+			copy.port[p].gid[i].valid &= !gid_is_loopback(copy.port[p].gid[i].raw);
+			copy.port[p].ip[i].valid &= !gid_is_loopback(copy.port[p].ip[i].raw);
 		}
 	return join_dev_put(body, &copy);
 }
