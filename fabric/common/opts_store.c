@@ -47,21 +47,6 @@ static bool opt_set_scale(struct opts *o, const char *value)
 	return parse_scale(value, &o->ppm);
 }
 
-static bool opt_set_control(struct opts *o, const char *value)
-{
-	return parse_bool(value, &o->control);
-}
-
-static bool opt_set_isolated(struct opts *o, const char *value)
-{
-	return parse_bool(value, &o->isolated);
-}
-
-static bool opt_set_plaintext(struct opts *o, const char *value)
-{
-	return parse_bool(value, &o->plaintext);
-}
-
 static bool opt_set_clock(struct opts *o, const char *value)
 {
 	o->manual = !strcmp(value, "manual");
@@ -138,6 +123,7 @@ static bool opt_set_unexpected(struct opts *o, const char *value)
 enum kind {
 	OTHER, /* @set checks and stores it */
 	SWITCH, /* bool: the option was given */
+	BOOL, /* bool: yes or no */
 	NAME, /* of a node or fabric */
 	TEXT, /* not empty, as much as fits */
 	NUMBER32, /* @min to @max */
@@ -148,6 +134,10 @@ enum kind {
 #define A_SWITCH(member)                                                                           \
 	{                                                                                          \
 		SWITCH, AT(member), 0, 0, NULL, NULL                                               \
+	}
+#define A_BOOL(member)                                                                             \
+	{                                                                                          \
+		BOOL, AT(member), 0, 0, "yes or no", NULL                                          \
 	}
 #define A_NAME(member)                                                                             \
 	{                                                                                          \
@@ -184,8 +174,8 @@ static const struct opt_value {
 	[OPT_FRESH] = A_SWITCH(fresh),
 	[OPT_DIR] = A_TEXT(dir, "a directory"),
 	[OPT_CONFIG] = A_TEXT(config, "a file"),
-	[OPT_ISOLATED] = BY(opt_set_isolated, "yes or no"),
-	[OPT_CONTROL] = BY(opt_set_control, "yes or no"),
+	[OPT_ISOLATED] = A_BOOL(isolated),
+	[OPT_CONTROL] = A_BOOL(control),
 	[OPT_LINGER] = A_NUMBER(32, linger_ms, 0, LINGER_MS_MAX, "milliseconds, 0 to 86400000"),
 	[OPT_SEED] = A_NUMBER(64, seed, 0, ~0ULL, "a number of at most 64 bits"),
 	[OPT_FIRST_MR] = A_NUMBER(32, first_mr, 1, HCA_MAX_MR - 1, "an index, 1 to 2097151"),
@@ -196,7 +186,7 @@ static const struct opt_value {
 	[OPT_LISTEN] = BY(opt_set_listen, "ADDR:PORT"),
 	[OPT_JOIN] = BY(opt_set_join, "HOST:PORT, or several with commas between"),
 	[OPT_TOKEN_FILE] = A_TEXT(token_file, "a file"),
-	[OPT_PLAINTEXT] = BY(opt_set_plaintext, "yes or no"),
+	[OPT_PLAINTEXT] = A_BOOL(plaintext),
 	[OPT_NAME] = A_NAME(name),
 	[OPT_TIME_SCALE] = BY(opt_set_scale, PARSE_SCALE_EXPECTED),
 	[OPT_CLOCK] = BY(opt_set_clock, "run or manual"),
@@ -272,6 +262,9 @@ const char *opt_store(struct opts *o, enum opt_id id, const char *value)
 		break;
 	case SWITCH:
 		*(bool *)to = true;
+		break;
+	case BOOL:
+		stored = parse_bool(value, to);
 		break;
 	case NAME:
 		stored = hca_node_name_ok(value) && opt_store_text(to, v->size, value);
