@@ -65,22 +65,21 @@ static int statedir_file_path(char out[PATH_MAX], const char *dir, const char *n
 static int statedir_tree_paths(struct fabric_paths *p, const char *name)
 {
 	char shm[64], unique[128];
+	const char *dir = p->dir;
 
 	snprintf(shm, sizeof(shm), "/dev/shm/rdmaemu-%u", (unsigned)geteuid());
-	if (statedir_is_tmpfs(p->dir) || !statedir_is_tmpfs("/dev/shm") ||
-	    statedir_make_private(shm))
-		return statedir_file_path(p->sysfs, p->dir, name, STATE_SYSFS) ||
-				       statedir_file_path(p->alive, p->dir, name, STATE_ALIVE)
-			       ? -1
-			       : 0;
-	if (snprintf(unique, sizeof(unique), "%016llx.%s",
-		     (unsigned long long)fnv1a(FNV1A_BASIS, p->dir, strlen(p->dir)),
-		     name) >= (int)sizeof(unique))
-		return print_error("fabric %s: %s", name, strerror(ENAMETOOLONG));
-	return statedir_file_path(p->sysfs, shm, unique, STATE_SYSFS) ||
-			       statedir_file_path(p->alive, shm, unique, STATE_ALIVE)
-		       ? -1
-		       : 0;
+	if (!statedir_is_tmpfs(dir) && statedir_is_tmpfs("/dev/shm") &&
+	    !statedir_make_private(shm)) {
+		if (snprintf(unique, sizeof(unique), "%016llx.%s",
+			     (unsigned long long)fnv1a(FNV1A_BASIS, dir, strlen(dir)),
+			     name) >= (int)sizeof(unique))
+			return print_error("fabric %s: %s", name, strerror(ENAMETOOLONG));
+		dir = shm;
+		name = unique;
+	}
+	if (statedir_file_path(p->sysfs, dir, name, STATE_SYSFS))
+		return -1;
+	return statedir_file_path(p->alive, dir, name, STATE_ALIVE);
 }
 
 int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)

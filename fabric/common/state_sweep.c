@@ -22,20 +22,28 @@ int state_alive_take(const struct fabric_paths *p)
 	return fd == -EWOULDBLOCK ? -EBUSY : fd;
 }
 
+/* Remove a tree, and with it the file whose lock @alive says that its fabric lives. */
+static void tree_remove_locked(const char *tree, const char *path, int alive)
+{
+	if (tree_remove(tree))
+		close(alive);
+	else
+		lock_drop_file(path, alive);
+}
+
 void state_files_remove(const struct fabric_paths *p, bool log)
 {
 	int alive = state_alive_take(p);
-	int ret = alive == -EBUSY ? alive : tree_remove(p->sysfs);
 
 	unlink(p->sock);
 	unlink(p->programs_sock);
 	rmdir(p->programs);
 	if (log)
 		unlink(p->log);
-	if (alive >= 0 && !ret)
-		lock_drop_file(p->alive, alive);
-	else if (alive >= 0)
-		close(alive);
+	if (alive >= 0)
+		tree_remove_locked(p->sysfs, p->alive, alive);
+	else if (alive != -EBUSY)
+		tree_remove(p->sysfs);
 }
 
 /* Whether @name ends with @suffix, after at least one character. *stem: length of that. */
@@ -68,10 +76,7 @@ static void sweep_tree(const char *dir, const char *name, const char *own)
 	lock = lock_take(alive, false);
 	if (lock < 0)
 		return;
-	if (tree_remove(tree))
-		close(lock);
-	else
-		lock_drop_file(alive, lock);
+	tree_remove_locked(tree, alive, lock);
 }
 
 /* Whether no process listens at a socket. */
