@@ -167,19 +167,13 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 	ctl_wait_left(&l);
 	if (sock == -ECANCELED)
 		return -1;
-	if (sock == -ETIMEDOUT)
-		return print_error("fabric %s does not answer: is its process stopped?", o->fabric);
-	if (sock == -EACCES) {
+	if (sock == -ETIMEDOUT || sock == -EACCES || sock == -EPROTONOSUPPORT) {
 		ctl_print_error(o, sock);
 		return -1;
 	}
 	if (sock == -ENOSPC)
 		return print_error("fabric %s has no room or no address for another node",
 				   o->fabric);
-	if (sock == -EPROTONOSUPPORT) {
-		ctl_print_error(o, sock);
-		return -1;
-	}
 	if (sock < 0)
 		return print_error("fabric %s: %s: %s", o->fabric, p->sock, strerror(-sock));
 	if (ctl_check_running(o, profile_hash(&profile), topology, m)) {

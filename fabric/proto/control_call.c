@@ -35,8 +35,7 @@ void ctl_version_text(char *buf, size_t size)
 {
 	snprintf(buf, size,
 		 "it is rdmaemu %s (protocol %u), this is %s (protocol %u): use the same version, "
-		 "or "
-		 "end it with 'kill %d'",
+		 "or end it with 'kill %d'",
 		 other.release[0] ? other.release : "?", other.protocol, RDMAEMU_VERSION,
 		 PROTO_VERSION, (int)other.pid);
 }

@@ -148,7 +148,6 @@ static void daemon_remove_sysfs(struct fabric *f)
 	if (fstat(f->server->alive, &st) || !server_file_is_own(f->paths.alive, &st))
 		return;
 	ret = sysfs_remove(f->paths.sysfs);
-
 	if (ret) {
 		close(f->server->spare_fd);
 		ret = sysfs_remove(f->paths.sysfs);

@@ -228,7 +228,6 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		asked &= ~(u32)(PROTO_F_STAY | PROTO_F_KEEP);
 		m->lease.linger_ms = 0;
 	}
-
 	if (fabric_is_stale(f)) {
 		f->leaving = true;
 		return -ESTALE;

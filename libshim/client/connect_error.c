@@ -45,8 +45,7 @@ void shim_connect_explain(const char *path, int sock, int err)
 	else if (err == -EPROTONOSUPPORT)
 		fprintf(stderr,
 			"rdmaemu: the fabric (%s) is of another version than this library, which "
-			"is "
-			"%s (protocol %u): start the program with the 'rdmaemu run' of that "
+			"is %s (protocol %u): start the program with the 'rdmaemu run' of that "
 			"version\n",
 			path, RDMAEMU_VERSION, PROTO_VERSION);
 	else
