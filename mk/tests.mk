@@ -62,12 +62,12 @@ $(T)/mutants/$(1)/librdmaemu.so: $(T)/mutants/$(1)/mutant.c $(LIB)
 endef
 $(foreach m,$(MUTANTS),$(eval $(call mutant,$(m))))
 
-# These stand in subfolders, and each names its object: a pattern's % does not reach across a `/` of two names.
 $(BUILD)/obj-steps/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=thread -Wno-tsan -MMD -MP -c -o $@ $<
 
+# These stand in subfolders, and each names its object: a pattern's % does not reach across a `/` of two names.
 define unit_program
 $(T)/$(1): $(BUILD)/obj/tests/$(1).o $(UNIT_COMMON) $(UNIT_EMULATOR)
 endef
@@ -86,7 +86,7 @@ $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
 $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lpcap -lz -lm
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
-$(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c)
+$(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
 # One of the recorder's, whose profiles the fabric process reads.

@@ -29,19 +29,25 @@ static void keys_extract(const u8 *salt, u32 salt_len, const u8 *in, u32 len, u8
 		     (nettle_hash_digest_func *)hmac_sha256_digest, KEYS_LEN, len, in, out);
 }
 
+void keys_expand(const u8 from[KEYS_LEN], const void *info, u32 len, u8 out[KEYS_LEN])
+{
+	struct hmac_sha256_ctx ctx;
+
+	hmac_sha256_set_key(&ctx, KEYS_LEN, from);
+	hkdf_expand(&ctx, (nettle_hash_update_func *)hmac_sha256_update,
+		    (nettle_hash_digest_func *)hmac_sha256_digest, KEYS_LEN, len, info, KEYS_LEN,
+		    out);
+}
+
 /* @label: 16 bytes */
-static void keys_expand(const u8 from[KEYS_LEN], const char *label, const u8 greetings[KEYS_LEN],
-			u8 out[KEYS_LEN])
+static void keys_expand_side(const u8 root[KEYS_LEN], const char *label,
+			     const u8 greetings[KEYS_LEN], u8 out[KEYS_LEN])
 {
 	u8 info[16 + KEYS_LEN];
-	struct hmac_sha256_ctx ctx;
 
 	memcpy(info, label, 16);
 	memcpy(info + 16, greetings, KEYS_LEN);
-	hmac_sha256_set_key(&ctx, KEYS_LEN, from);
-	hkdf_expand(&ctx, (nettle_hash_update_func *)hmac_sha256_update,
-		    (nettle_hash_digest_func *)hmac_sha256_digest, KEYS_LEN, sizeof(info), info,
-		    KEYS_LEN, out);
+	keys_expand(root, info, sizeof(info), out);
 }
 
 int keys_derive(struct join_keys *k, const u8 secret[KEYS_LEN], const u8 peer[KEYS_LEN],
@@ -56,10 +62,10 @@ int keys_derive(struct join_keys *k, const u8 secret[KEYS_LEN], const u8 peer[KE
 		return -EPROTO;
 	keys_extract(none, KEYS_LEN, token, token_len, salt);
 	keys_extract(salt, KEYS_LEN, shared, KEYS_LEN, root);
-	keys_expand(root, "rdmaemu3 proof C", greetings, k->proof[SIDE_CONNECTS]);
-	keys_expand(root, "rdmaemu3 proof A", greetings, k->proof[SIDE_ACCEPTS]);
-	keys_expand(root, "rdmaemu3 seals C", greetings, k->secret[SIDE_CONNECTS]);
-	keys_expand(root, "rdmaemu3 seals A", greetings, k->secret[SIDE_ACCEPTS]);
+	keys_expand_side(root, "rdmaemu3 proof C", greetings, k->proof[SIDE_CONNECTS]);
+	keys_expand_side(root, "rdmaemu3 proof A", greetings, k->proof[SIDE_ACCEPTS]);
+	keys_expand_side(root, "rdmaemu3 seals C", greetings, k->secret[SIDE_CONNECTS]);
+	keys_expand_side(root, "rdmaemu3 seals A", greetings, k->secret[SIDE_ACCEPTS]);
 	explicit_bzero(shared, sizeof(shared));
 	explicit_bzero(salt, sizeof(salt));
 	explicit_bzero(root, sizeof(root));

@@ -28,6 +28,8 @@ struct join_keys {
 
 /** keys_make() - a fresh key pair. Return: 0, or -EIO: there are no random numbers. */
 int keys_make(u8 secret[KEYS_LEN], u8 public[KEYS_LEN]);
+/** keys_expand() - HKDF-SHA-256's second step: a key that follows from another and @info. */
+void keys_expand(const u8 from[KEYS_LEN], const void *info, u32 len, u8 out[KEYS_LEN]);
 /**
  * keys_derive() - the keys of a connection. @greetings: digest of both HELLOs
  * Return: 0, or -EPROTO: @peer is not a valid key.

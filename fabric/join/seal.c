@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: see seal.h. */
 #include "fabric/join/seal.h"
+#include "fabric/join/keys.h"
 
 #include <endian.h>
 #include <errno.h>
-#include <nettle/hkdf.h>
-#include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <string.h>
 #if defined(__aarch64__)
@@ -15,6 +14,9 @@
 #define NONCE_LEN 12u
 
 _Static_assert(GCM_IV_SIZE == NONCE_LEN && CHACHA_POLY1305_NONCE_SIZE == NONCE_LEN, "nonce");
+_Static_assert(SEAL_KEY == KEYS_LEN, "a seal's secret is a key of keys.h");
+
+static const char key_label[] = "rdmaemu join 3 key", next_label[] = "rdmaemu join 3 next";
 
 bool seal_has_aes(void)
 {
@@ -29,21 +31,11 @@ bool seal_has_aes(void)
 #endif
 }
 
-static void seal_expand(const u8 secret[SEAL_KEY], const char *label, u8 out[SEAL_KEY])
-{
-	struct hmac_sha256_ctx ctx;
-
-	hmac_sha256_set_key(&ctx, SEAL_KEY, secret);
-	hkdf_expand(&ctx, (nettle_hash_update_func *)hmac_sha256_update,
-		    (nettle_hash_digest_func *)hmac_sha256_digest, SHA256_DIGEST_SIZE,
-		    strlen(label), (const u8 *)label, SEAL_KEY, out);
-}
-
 static void seal_set_key(struct seal *s)
 {
 	u8 key[SEAL_KEY];
 
-	seal_expand(s->secret, "rdmaemu join 3 key", key);
+	keys_expand(s->secret, key_label, sizeof(key_label) - 1, key);
 	if (s->aes)
 		gcm_aes128_set_key(&s->gcm, key);
 	else
@@ -66,7 +58,7 @@ static void seal_next_record(struct seal *s, const u8 head[SEAL_HEAD])
 	u64 n = htole64(s->n);
 
 	if (s->n && s->n % SEAL_RECORDS == 0) {
-		seal_expand(s->secret, "rdmaemu join 3 next", next);
+		keys_expand(s->secret, next_label, sizeof(next_label) - 1, next);
 		memcpy(s->secret, next, SEAL_KEY);
 		explicit_bzero(next, sizeof(next));
 		seal_set_key(s);
