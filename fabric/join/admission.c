@@ -41,21 +41,21 @@ void admission_net(const struct sockaddr_storage *sa, u8 net[16])
 		memcpy(net, &in6->sin6_addr, 8);
 }
 
-bool admission_allows(u64 *at, u64 *left, u32 per_s, u32 burst)
+bool admission_allows(struct allowance *a, u32 per_s, u32 burst)
 {
 	const u64 full = (u64)burst * THOUSANDTHS, now = real_ns();
-	u64 ms = (now - *at) / NSEC_PER_MSEC;
+	u64 ms = (now - a->at) / NSEC_PER_MSEC;
 
-	if (!*at || ms >= full) {
-		*left = full;
-		*at = now;
+	if (!a->at || ms >= full) {
+		a->left = full;
+		a->at = now;
 	} else {
-		*left = min_u64(full, *left + ms * per_s);
-		*at += ms * NSEC_PER_MSEC;
+		a->left = min_u64(full, a->left + ms * per_s);
+		a->at += ms * NSEC_PER_MSEC;
 	}
-	if (*left < THOUSANDTHS)
+	if (a->left < THOUSANDTHS)
 		return false;
-	*left -= THOUSANDTHS;
+	a->left -= THOUSANDTHS;
 	return true;
 }
 
@@ -63,7 +63,7 @@ void admission_note(struct fabric *f, const struct jconn *c, const char *why)
 {
 	struct join *j = f->join;
 
-	if (!admission_allows(&j->lines_at, &j->lines_left, LINES_PER_S, LINES_BURST)) {
+	if (!admission_allows(&j->lines, LINES_PER_S, LINES_BURST)) {
 		j->lines_unsaid++;
 		return;
 	}

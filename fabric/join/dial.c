@@ -104,8 +104,8 @@ static bool dial_member_may(struct fabric *f, const struct member *m)
 		other = mesh_member(f, c->wanted);
 		told += !other || !other->proven;
 	}
-	return m->proven || (told < TOLD_AT_ONCE && admission_allows(&j->dials_at, &j->dials_left,
-								     TOLD_PER_S, TOLD_BURST));
+	return m->proven ||
+	       (told < TOLD_AT_ONCE && admission_allows(&j->dials, TOLD_PER_S, TOLD_BURST));
 }
 
 static void dial_sockaddr_fill(struct sockaddr_storage *sa, const struct join_peer *addr)

@@ -114,6 +114,12 @@ struct jlane {
 	u32 head, tail;
 };
 
+/** struct allowance - how many of something there may be now: admission_allows(). All 0: full. */
+struct allowance {
+	u64 at; /* real time when it was counted last */
+	u64 left; /* in thousandths */
+};
+
 /** struct join_node - a node of a member, as far as it has come. */
 struct join_node {
 	char name[JOIN_NAME];
@@ -192,10 +198,8 @@ struct join {
 	u32 far_index[HCA_MAX_DEVS]; /* devices of members: their owner's number, or JOIN_NOWHERE */
 	bool tell; /* nodes may have changed */
 	u64 n_turned_away;
-	u64 dials_at; /* when the dials to addresses that members told were counted last */
-	u64 dials_left; /* how many are allowed now, in thousandths */
-	u64 lines_at; /* the same for log lines about strangers */
-	u64 lines_left;
+	struct allowance dials; /* attempts at addresses that members told */
+	struct allowance lines; /* log lines about strangers */
 	u64 lines_unsaid;
 };
 
@@ -269,11 +273,8 @@ void join_accept(struct fabric *f, struct watch *w, u32 events);
 void admission_net(const struct sockaddr_storage *sa, u8 net[16]);
 /** admission_note() - a log line about a stranger, of which there may be many. */
 void admission_note(struct fabric *f, const struct jconn *c, const char *why);
-/**
- * admission_allows() - take one of what refills by @per_s a second and holds at most @burst.
- * @left: thousandths that are left; 0 with @at 0: full
- */
-bool admission_allows(u64 *at, u64 *left, u32 per_s, u32 burst);
+/** admission_allows() - take one of what refills by @per_s a second and holds at most @burst. */
+bool admission_allows(struct allowance *a, u32 per_s, u32 burst);
 
 /* --- session.c --- */
 
