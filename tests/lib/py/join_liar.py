@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from join_peer import HELLO, PEERS, PING, PROOF, Peer, hello
+from join_peer import HELLO, PEERS, PING, PROOF, Peer, header, hello
 
 INVENTED, BURST, PER_S, PROVEN = 64, 64, 2, 6
 PATIENCE = 60 * float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
@@ -43,7 +43,7 @@ def answer(s):
     """As a fabric of another id greets: one that gets no proof."""
     try:
         s.settimeout(10)
-        s.sendall(struct.pack("<IBBHQQ", 24 + len(greeting), HELLO, 0, 0, 99, 0) + greeting)
+        s.sendall(header(HELLO, 99, greeting) + greeting)
         rest = b""
         while True:
             data = s.recv(4096)
