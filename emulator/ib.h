@@ -153,6 +153,10 @@ enum ib_access {
 };
 
 #define ACC_FLUSH (ACC_FLUSH_GLOBAL | ACC_FLUSH_PERSISTENT)
+/* All that uverbs lets pass, with IBV_ACCESS_OPTIONAL_RANGE. */
+#define ACC_KNOWN                                                                                  \
+	(ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ | ACC_REMOTE_ATOMIC | ACC_MW_BIND |  \
+	 ACC_ZERO_BASED | ACC_ON_DEMAND | ACC_HUGETLB | ACC_FLUSH | 0x3ff00000u)
 
 /** enum ib_flush - FETH (IBTA annex A19): placement types, selectivity, reserved bits. */
 enum ib_flush {

@@ -55,15 +55,10 @@ int cmd_dealloc_pd(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return 0;
 }
 
-static const u32 access_known = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
-				ACC_REMOTE_ATOMIC | ACC_MW_BIND | ACC_ZERO_BASED | ACC_ON_DEMAND |
-				ACC_HUGETLB | ACC_FLUSH |
-				0x3ff00000u; /* IBV_ACCESS_OPTIONAL_RANGE */
-
 /* ibv_reg_mr(3): remote write and remote atomic need local write. */
 static int mr_check_access_flags(u32 access)
 {
-	if (access & ~access_known)
+	if (access & ~ACC_KNOWN)
 		return -EINVAL;
 	if ((access & (ACC_REMOTE_WRITE | ACC_REMOTE_ATOMIC)) && !(access & ACC_LOCAL_WRITE))
 		return -EINVAL;

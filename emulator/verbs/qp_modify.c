@@ -150,9 +150,6 @@ static bool qp_has_rd_atomic_room(struct hca *hca, const struct hca_qp *qp, u32 
 static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, struct hca_qp_attr *a,
 				  u32 mask)
 {
-	static const u32 acc = ACC_LOCAL_WRITE | ACC_REMOTE_WRITE | ACC_REMOTE_READ |
-			       ACC_REMOTE_ATOMIC | ACC_MW_BIND | ACC_ZERO_BASED | ACC_ON_DEMAND |
-			       ACC_HUGETLB | ACC_FLUSH | 0x3ff00000u;
 	const struct hca_port *port = qp_modify_port(hca, qp, a, mask);
 	const struct {
 		u32 bit;
@@ -180,7 +177,7 @@ static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, stru
 		return -EINVAL;
 	if ((mask & QPA_PATH_MTU) && !a->path_mtu)
 		return -EINVAL;
-	if ((mask & QPA_ACCESS_FLAGS) && (a->access & ~acc))
+	if ((mask & QPA_ACCESS_FLAGS) && (a->access & ~ACC_KNOWN))
 		return -EINVAL;
 	if ((mask & QPA_MAX_DEST_RD_ATOMIC) &&
 	    !qp_has_rd_atomic_room(hca, qp, a->max_dest_rd_atomic))
