@@ -73,8 +73,7 @@ static const char *hello_proof_trouble(const struct fabric *f, const struct jcon
 
 	if (!f->join->token_len)
 		return "this fabric has no token, the other one has: --token-file on both sides";
-	if (!hello_keys(f, c, 0, &k) &&
-	    memeql_sec(k.proof[c->out ? SIDE_ACCEPTS : SIDE_CONNECTS], body, JOIN_MAC))
+	if (!hello_keys(f, c, 0, &k) && memeql_sec(k.proof[!jconn_side(c)], body, JOIN_MAC))
 		return "no token: --token-file is missing";
 	return "wrong token";
 }
@@ -105,8 +104,7 @@ void hello_send(struct fabric *f, struct jconn *c)
 
 static void hello_proof_send(struct fabric *f, struct jconn *c)
 {
-	jconn_send(f, c, JT_PROOF, f->join->id, 0,
-		   c->keys.proof[c->out ? SIDE_CONNECTS : SIDE_ACCEPTS], JOIN_MAC);
+	jconn_send(f, c, JT_PROOF, f->join->id, 0, c->keys.proof[jconn_side(c)], JOIN_MAC);
 }
 
 /*
@@ -171,7 +169,7 @@ static void hello_received(struct fabric *f, struct jconn *c, const struct join_
 static void hello_proof_received(struct fabric *f, struct jconn *c, const struct join_hdr *h,
 				 const u8 *body)
 {
-	const u8 *proof = c->keys.proof[c->out ? SIDE_ACCEPTS : SIDE_CONNECTS];
+	const u8 *proof = c->keys.proof[!jconn_side(c)];
 
 	if (h->len != JOIN_HDR + JOIN_MAC || h->src != c->peer) {
 		jconn_refuse(f, c, "wrong token");

@@ -338,6 +338,12 @@ bool jconn_is_loopback(const struct jconn *c);
  */
 bool jconn_open(struct fabric *f, struct jconn *c);
 
+/** jconn_side() - which side of a connection this fabric is; the peer is the other. */
+static inline enum join_side jconn_side(const struct jconn *c)
+{
+	return c->out ? SIDE_CONNECTS : SIDE_ACCEPTS;
+}
+
 /* --- sealed.c --- */
 
 /**

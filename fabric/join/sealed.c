@@ -25,7 +25,7 @@ struct jseal {
 int jseal_start(struct jconn *c)
 {
 	bool aes = c->hello.flags & JOIN_F_AES && seal_has_aes();
-	enum join_side us = c->out ? SIDE_CONNECTS : SIDE_ACCEPTS;
+	enum join_side us = jconn_side(c);
 	struct jseal *s = malloc(sizeof(*s));
 	const u8 *at;
 	u32 n;
