@@ -33,7 +33,7 @@ int follow_start(struct fabric *f, struct conn *c, const struct proto_msg *m);
 void follow_end(struct fabric *f, struct conn *c);
 /** follow_push() - the fabric ends: send new entries to followers, and the counts of floods. */
 void follow_push(struct fabric *f);
-/** follow_tick() - send what is new, if it is time. Return: when to come back (real time), or NEVER. */
+/** follow_tick() - send what is new, if it is time. Return: when to call it next, real time. */
 u64 follow_tick(struct fabric *f);
 
 #endif
