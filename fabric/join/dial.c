@@ -114,7 +114,7 @@ static void dial_sockaddr_fill(struct sockaddr_storage *sa, const struct join_pe
 	struct sockaddr_in *in = (void *)sa;
 
 	memset(sa, 0, sizeof(*sa));
-	if (addr->ip[10] == 0xff && addr->ip[11] == 0xff) {
+	if (gid_is_v4(addr->ip)) {
 		in->sin_family = AF_INET;
 		in->sin_port = htons(addr->port);
 		memcpy(&in->sin_addr, addr->ip + 12, 4);

@@ -7,6 +7,7 @@ They "listen" at a port of this program, which counts connections and takes thei
 import json
 import os
 import random
+import select
 import socket
 import struct
 import subprocess
@@ -67,8 +68,16 @@ def listen():
 
 
 def invented(first, host="127.0.0.1", at=None):
-    ip = bytes(10) + b"\xff\xff" + socket.inet_aton(host)
-    return b"".join(struct.pack("<Q16sIHH", first + i, ip, 0, at or ear.getsockname()[1], 0) for i in range(INVENTED))
+    return b"".join(peer(first + i, v4(host), at or ear.getsockname()[1]) for i in range(INVENTED))
+
+
+def peer(ident, ip, at):
+    """An entry of PEERS."""
+    return struct.pack("<Q16sIHH", ident, ip, 0, at, 0)
+
+
+def v4(host, prefix=bytes(10)):
+    return prefix + b"\xff\xff" + socket.inet_aton(host)
 
 
 def members():
@@ -143,4 +152,12 @@ liar = join(b"liar", 4000)
 liar.send(PEERS, invented(1, "224.0.0.1"))
 liar.send(PEERS, invented(1, "0.0.0.0"))
 check("addresses that are none are no harm", wait_until(lambda: "liar" in names()))
+
+lookalike = socket.create_server(("127.0.0.1", 0))
+mapped = socket.create_server(("127.0.0.1", 0))
+liar.send(PEERS, peer(201, v4("127.0.0.1", bytes.fromhex("20010db8000000000000")), lookalike.getsockname()[1]) +
+          peer(202, v4("127.0.0.1"), mapped.getsockname()[1]))
+liar.send(PING)
+check("an IPv4-mapped address is dialed", select.select([mapped], [], [], PATIENCE)[0])
+check("an IPv6 address that ends like one is not", not select.select([lookalike], [], [], 0)[0])
 sys.exit(failed != 0)
