@@ -50,14 +50,26 @@ static bool peer_is_dialable(const struct jconn *c, const struct join_peer *p)
 	       (gid_is_loopback(peer) || !memcmp(us, peer, sizeof(us)));
 }
 
+/* Whether each member is named once: mesh_peer_address() relies on that. */
+static bool peers_are_distinct(const struct join_peer *peer, u32 n)
+{
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < i; k++)
+			if (peer[i].id == peer[k].id)
+				return false;
+	return true;
+}
+
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 {
 	struct join_peer peer[JOIN_MAX_PEERS];
 	int i, n = join_peers_get(body, len, peer);
 	struct member *m;
 
-	if (n < 0)
-		return n;
+	if (n < 0 || !peers_are_distinct(peer, (u32)n))
+		return -EPROTO;
 	for (i = 0, c->n_behind = 0; i < n; i++) {
 		if (peer[i].id == f->join->id)
 			continue;
@@ -115,6 +127,7 @@ bool mesh_peer_address(struct fabric *f, struct member *m, struct join_peer *add
 
 	if (m->addr.port)
 		all[n++] = &m->addr;
+	/* A connection names a member once, so there is room. */
 	for (c = j->conn; c < j->conn + j->n_conns; c++)
 		for (i = 0; c->state == JC_UP && i < c->n_behind; i++)
 			if (c->behind[i].id == m->id && c->behind[i].port)

@@ -127,6 +127,7 @@ case("a device with too many GIDs", "malformed table", sends(NODE, node()), send
 case("a device that is cut off", "malformed table", sends(NODE, node()), sends(DEV, device()[:-1]))
 case("tables that are not complete", "malformed table", sends(NODE, node()), sends(READY))
 case("peers that are none", "malformed peers", sends(PEERS, bytes(32)))
+case("a peer that is named twice", "malformed peers", sends(PEERS, (struct.pack("<Q", 77) + bytes(24)) * 2))
 case("half a peer", "malformed peers", sends(PEERS, bytes(31)))
 case("a credit that is cut off", "malformed credit", tables, sends(CREDIT, bytes(23)))
 case("too much credit", "more credit than the window", tables, sends_credit)
