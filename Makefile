@@ -78,7 +78,7 @@ all: $(BIN) $(REPLAY) $(LIB) $(RECORD) $(CTL).so $(CTL).a ## build (the default)
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lnettle -lpcap -lz -lm
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lnettle -lz -lm -ldl
 
 $(REPLAY): $(REPLAY_OBJ) $(VTRACE_OBJ)
 	@mkdir -p $(@D)

@@ -28,7 +28,7 @@ FUZZ_MAX_vtrace	:= 8192
 FUZZ_SRC_inject	:= fabric/inject/packet.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
 FUZZ_LIBS_inject := -lz -lpthread
 FUZZ_SRC_script	:= $(filter-out fabric/main.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
-FUZZ_LIBS_script := -ljson-c -lhogweed -lnettle -lpcap -lm -lz -lpthread
+FUZZ_LIBS_script := -ljson-c -lhogweed -lnettle -lm -lz -lpthread -ldl
 # A line on stderr for each input would be most of its time; reports come nevertheless.
 FUZZ_ARGS_script := -close_fd_mask=2
 

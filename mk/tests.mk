@@ -83,7 +83,7 @@ $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
 $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
 	$(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
-$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lpcap -lz -lm
+$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
@@ -147,7 +147,7 @@ $(T)/gettimeofday_naps.so: tests/lib/tools/gettimeofday_naps.c
 
 # sys_frames writes frames.
 $(T)/sys_frames: $(TRACES_OBJ)
-$(T)/sys_frames: SYS_LIBS := -lz -lpcap
+$(T)/sys_frames: SYS_LIBS := -lz
 
 $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)

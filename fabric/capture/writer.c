@@ -7,11 +7,11 @@
  */
 #include "emulator/journal/text.h"
 #include "fabric/capture/control.h"
+#include "fabric/capture/filter.h"
 #include "fabric/proto/version.h"
 #include "traces/formats/pcapng.h"
 #include "traces/formats/roce.h"
 
-#include <pcap/pcap.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -21,14 +21,12 @@
 #define NAP_MAX_MS 20
 #define TURN	   (1u << 20) /* bytes of ring to read before they are released for writing */
 #define FRAME_ROOM ROCE_FRAME_MAX
-#define MTU_ROOM   (64u << 10)
 #define NO_IFACE   (-1)
 #define TAIL_MAX   9u /* after a payload: pad, ICRC, VCRC */
 
 /**
  * struct writer - the state of a capture's thread.
  * @iface: by port; NO_IFACE: not added yet; @dropped: by kind of link: Ethernet, InfiniBand
- * @filter: by kind of link; no instructions: everything passes
  * @lost: packets that had no room in the ring, as last read; @untold: those that the file does not
  *	record yet
  */
@@ -38,7 +36,7 @@ struct writer {
 	struct pcapng *out;
 	int iface[HCA_MAX_DEVS][HCA_MAX_PORTS + 1];
 	int dropped[2];
-	struct bpf_program filter[2];
+	struct capture_filter filter;
 	u64 lost, untold;
 	u64 last_ns;
 	bool unflushed;
@@ -122,34 +120,10 @@ static bool writer_any_ib_port(const struct writer *w)
 
 static int writer_compile_filter(struct writer *w)
 {
-	static const int links[2] = { DLT_EN10MB, ROCE_LINK_IB };
 	char why[PCAP_ERRBUF_SIZE];
-	pcap_t *p;
-	u32 i;
-	int ret;
+	int ret = capture_filter_compile(&w->filter, w->c->ask.filter, writer_any_ib_port(w), why);
 
-	for (i = 0; i < 2 && w->c->ask.filter[0]; i++) {
-		p = pcap_open_dead(links[i], MTU_ROOM);
-		if (!p)
-			return writer_fail(w->c, ENOMEM, "filter");
-		ret = pcap_compile(p, &w->filter[i], w->c->ask.filter, 1, PCAP_NETMASK_UNKNOWN);
-		snprintf(why, sizeof(why), "%.200s", ret ? pcap_geterr(p) : "");
-		pcap_close(p);
-		if (ret && i == 0)
-			return writer_fail(w->c, EINVAL, why);
-		if (ret && writer_any_ib_port(w))
-			return writer_fail(
-				w->c, EINVAL,
-				"--filter: libpcap knows no fields of InfiniBand packets, only "
-				"their length ('len < 100'); see --device for Ethernet ports");
-		/*
-		 * InfiniBand ports that come later: a filter that cannot be applied to their
-		 * packets passes none.
-		 */
-		if (ret)
-			w->filter[i].bf_len = 0;
-	}
-	return 0;
+	return ret ? writer_fail(w->c, ret, why) : 0;
 }
 
 /* Claim a file of a ring. */
@@ -253,8 +227,7 @@ static int writer_put_frame(struct writer *w, const struct cap_rec *r, const u8 
 	if (iface < 0)
 		return -1;
 	p.iface = (u32)iface;
-	if (w->c->ask.filter[0] &&
-	    (!w->filter[ib].bf_len || !bpf_filter(w->filter[ib].bf_insns, frame, len, cap))) {
+	if (!capture_filter_passes(&w->filter, ib, frame, len, cap)) {
 		pcapng_count(w->out, p.iface, 1, 0);
 		store_relaxed(&w->c->count.filtered, w->c->count.filtered + 1);
 		return 0;
@@ -448,7 +421,7 @@ static struct writer *writer_begin(struct capture *c)
 	w->out = NULL;
 	w->lost = w->untold = w->last_ns = 0;
 	w->unflushed = false;
-	memset(w->filter, 0, sizeof(w->filter));
+	memset(&w->filter, 0, sizeof(w->filter));
 	w->dropped[0] = w->dropped[1] = NO_IFACE;
 	for (d = 0; d < HCA_MAX_DEVS; d++)
 		for (p = 0; p <= HCA_MAX_PORTS; p++)
@@ -481,8 +454,7 @@ static void writer_end(struct writer *w)
 	} else if (c->fd >= 0) {
 		close(c->fd);
 	}
-	pcap_freecode(&w->filter[0]);
-	pcap_freecode(&w->filter[1]);
+	capture_filter_free(&w->filter);
 	free(w);
 }
 

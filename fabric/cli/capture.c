@@ -8,9 +8,9 @@
 #include "fabric/cli/run_report.h"
 #include "fabric/cli/cli.h"
 #include "fabric/common/parse.h"
+#include "fabric/common/pcap_library.h"
 
 #include <fcntl.h>
-#include <pcap/pcap.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,22 +25,26 @@
  */
 static int capture_filter_check(const struct opts *o, const char *verb)
 {
+	char why[PCAP_ERRBUF_SIZE];
+	struct pcap_library pcap;
 	struct bpf_program prog;
 	pcap_t *p;
 	int ret;
 
 	if (!o->filter[0])
 		return 0;
-	p = pcap_open_dead(DLT_EN10MB, FOLLOW_LINKS);
+	if (pcap_library_load(&pcap, why))
+		return print_error("%s: --filter: %s", verb, why);
+	p = pcap.open_dead(DLT_EN10MB, FOLLOW_LINKS);
 	if (!p)
 		return print_error("%s: --filter: %s", verb, strerror(ENOMEM));
-	ret = pcap_compile(p, &prog, o->filter, 1, PCAP_NETMASK_UNKNOWN);
+	ret = pcap.compile(p, &prog, o->filter, 1, PCAP_NETMASK_UNKNOWN);
 	if (ret)
 		print_error("%s: --filter '%s': %s; see pcap-filter(7)", verb, o->filter,
-			    pcap_geterr(p));
+			    pcap.geterr(p));
 	else
-		pcap_freecode(&prog);
-	pcap_close(p);
+		pcap.freecode(&prog);
+	pcap.close(p);
 	return ret ? -1 : 0;
 }
 

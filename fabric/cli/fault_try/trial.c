@@ -14,13 +14,13 @@
  */
 #include "fabric/cli/fault_try/trial.h"
 #include "fabric/cli/cli.h"
+#include "fabric/common/pcap_library.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/parse.h"
 #include "fabric/fault/table.h"
 #include "fabric/fault/keys.h"
 
-#include <pcap/pcap.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -174,16 +174,17 @@ static void trial_time_set(struct trial *t, const struct timeval *tv)
 }
 
 /* Return: 0, or -1 after one line on stderr. */
-static int trial_frames_read(struct trial *t, pcap_t *pcap, bool learn)
+static int trial_frames_read(struct trial *t, const struct pcap_library *pcap, pcap_t *in,
+			     bool learn)
 {
-	u32 link = (u32)pcap_datalink(pcap);
+	u32 link = (u32)pcap->datalink(in);
 	struct pcap_pkthdr *h;
 	struct trace_pkt p;
 	const u8 *bytes;
 	int ret;
 
 	t->frames = t->packets = t->bad = 0;
-	while ((ret = pcap_next_ex(pcap, &h, &bytes)) == 1) {
+	while ((ret = pcap->next_ex(in, &h, &bytes)) == 1) {
 		t->frames++;
 		trial_time_set(t, &h->ts);
 		switch (trace_frame_parse(link, bytes, h->caplen, h->len, &p)) {
@@ -205,36 +206,40 @@ static int trial_frames_read(struct trial *t, pcap_t *pcap, bool learn)
 	if (ret == PCAP_ERROR_BREAK || learn)
 		return 0;
 	return print_error("fault try: %s: after frame %llu: %s", t->file,
-			   (unsigned long long)t->frames, pcap_geterr(pcap));
+			   (unsigned long long)t->frames, pcap->geterr(in));
 }
 
 /* Return: 0 or -1 after a line on stderr. */
 static int trial_file_read(struct trial *t, bool learn)
 {
 	char err[PCAP_ERRBUF_SIZE] = "";
-	FILE *file = fopen(t->file, "rbe");
-	pcap_t *pcap;
+	struct pcap_library pcap;
+	pcap_t *in;
+	FILE *file;
 	int ret;
 
+	if (pcap_library_load(&pcap, err))
+		return print_error("fault try: %s: %s", t->file, err);
+	file = fopen(t->file, "rbe");
 	if (!file)
 		return print_error("fault try: %s: %s", t->file, strerror(errno));
 	if (fseek(file, 0, SEEK_END) || fseek(file, 0, SEEK_SET)) {
 		fclose(file);
 		return print_error("fault try: %s: expected a file, which is read twice", t->file);
 	}
-	pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, err);
-	if (!pcap) {
+	in = pcap.fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, err);
+	if (!in) {
 		fclose(file);
 		return print_error("fault try: %s: expected a capture, pcap or pcapng: %s", t->file,
 				   err);
 	}
-	if (roce_link_known((u32)pcap_datalink(pcap)))
-		ret = trial_frames_read(t, pcap, learn);
+	if (roce_link_known((u32)pcap.datalink(in)))
+		ret = trial_frames_read(t, &pcap, in, learn);
 	else
 		ret = print_error("fault try: %s: link type %d: expected Ethernet, Linux cooked, "
 				  "IP, InfiniBand or ERF",
-				  t->file, pcap_datalink(pcap));
-	pcap_close(pcap);
+				  t->file, pcap.datalink(in));
+	pcap.close(in);
 	return ret;
 }
 

@@ -11,8 +11,8 @@
 #include "emulator/av.h"
 #include "fabric/cli/inject/tool.h"
 #include "fabric/cli/fault_try/connection.h"
+#include "fabric/common/pcap_library.h"
 
-#include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,9 +45,10 @@ static int inject_file_add_frame(struct inject_file *f, u32 link, const struct p
 	return 0;
 }
 
-static int inject_file_read_frames(struct inject_file *f, pcap_t *pcap)
+static int inject_file_read_frames(struct inject_file *f, const struct pcap_library *pcap,
+				   pcap_t *in)
 {
-	u32 link = (u32)pcap_datalink(pcap);
+	u32 link = (u32)pcap->datalink(in);
 	struct pcap_pkthdr *h;
 	const u8 *bytes;
 	size_t used = 0;
@@ -57,12 +58,12 @@ static int inject_file_read_frames(struct inject_file *f, pcap_t *pcap)
 		return print_error("replay: %s: link type %u: expected Ethernet, Linux cooked, IP, "
 				   "InfiniBand or ERF",
 				   f->path, link);
-	while ((ret = pcap_next_ex(pcap, &h, &bytes)) == 1)
+	while ((ret = pcap->next_ex(in, &h, &bytes)) == 1)
 		if (inject_file_add_frame(f, link, h, bytes, &used))
 			return -1;
 	if (ret != PCAP_ERROR_BREAK)
 		return print_error("replay: %s: after frame %u: %s", f->path, f->n,
-				   pcap_geterr(pcap));
+				   pcap->geterr(in));
 	return f->first == ~0u ? inject_file_error(f, "expected RDMA packets, but it has none") : 0;
 }
 
@@ -180,23 +181,27 @@ static void inject_file_find_keys(struct inject_file *f)
 int inject_file_load(struct inject_file *f, const char *path)
 {
 	char err[PCAP_ERRBUF_SIZE] = "";
-	pcap_t *pcap = pcap_open_offline(path, err);
+	struct pcap_library pcap;
+	pcap_t *in;
 	int ret;
 
 	*f = (struct inject_file){ .path = path, .first = ~0u };
-	if (!pcap && !strncmp(err, path, strlen(path)))
+	if (pcap_library_load(&pcap, err))
+		return print_error("replay: %s: %s", path, err);
+	in = pcap.open_offline(path, err);
+	if (!in && !strncmp(err, path, strlen(path)))
 		return print_error("replay: %s", err);
-	if (!pcap)
+	if (!in)
 		return print_error("replay: %s: expected a capture, pcap or pcapng: %s", path, err);
 	/* Pages are touched only as far as frames fill them. */
 	f->frame = calloc(INJECT_FRAMES, sizeof(*f->frame));
 	f->bytes = malloc(INJECT_BYTES);
 	if (!f->frame || !f->bytes) {
-		pcap_close(pcap);
+		pcap.close(in);
 		return inject_file_error(f, strerror(ENOMEM));
 	}
-	ret = inject_file_read_frames(f, pcap);
-	pcap_close(pcap);
+	ret = inject_file_read_frames(f, &pcap, in);
+	pcap.close(in);
 	if (!ret)
 		ret = inject_file_find_psns(f);
 	if (!ret)

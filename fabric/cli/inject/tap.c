@@ -9,10 +9,10 @@
 #include "emulator/obj.h"
 #include "fabric/cli/cli.h"
 #include "fabric/cli/inject/tool.h"
+#include "fabric/common/pcap_library.h"
 #include "fabric/proto/real_time.h"
 
 #include <fcntl.h>
-#include <pcap/pcap.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -40,6 +40,7 @@ struct inject_tap {
 	const struct inject_live *live;
 	int sock;
 	FILE *in;
+	struct pcap_library pcap;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -90,16 +91,16 @@ static void *inject_tap_thread(void *arg)
 {
 	struct inject_tap *t = arg;
 	char err[PCAP_ERRBUF_SIZE];
-	pcap_t *pcap = pcap_fopen_offline(t->in, err);
+	pcap_t *in = t->pcap.fopen_offline(t->in, err);
 	struct pcap_pkthdr *h;
 	struct roce_pkt p;
 	const u8 *bytes;
 	bool ours;
 	u32 link;
 
-	if (pcap) {
-		link = (u32)pcap_datalink(pcap);
-		while (pcap_next_ex(pcap, &h, &bytes) == 1) {
+	if (in) {
+		link = (u32)t->pcap.datalink(in);
+		while (t->pcap.next_ex(in, &h, &bytes) == 1) {
 			ours = !roce_parse(link, bytes, h->caplen, h->len, &p) &&
 			       inject_tap_is_from_qp(t, &p);
 			pthread_mutex_lock(&t->lock);
@@ -109,7 +110,7 @@ static void *inject_tap_thread(void *arg)
 			pthread_cond_signal(&t->more);
 			pthread_mutex_unlock(&t->lock);
 		}
-		pcap_close(pcap);
+		t->pcap.close(in);
 	} else {
 		fclose(t->in);
 	}
@@ -157,6 +158,7 @@ struct inject_tap *inject_tap_open(const struct opts *o, const char *sock,
 				   const struct inject_live *live)
 {
 	struct inject_tap *t = calloc(1, sizeof(*t));
+	char why[PCAP_ERRBUF_SIZE];
 	pthread_condattr_t attr;
 	int fd = -1;
 
@@ -167,10 +169,12 @@ struct inject_tap *inject_tap_open(const struct opts *o, const char *sock,
 	t->live = live;
 	t->sock = -1;
 	t->ring = calloc(TAP_PACKETS, sizeof(*t->ring));
-	if (t->ring)
-		fd = inject_tap_start(o, t, sock);
-	else
+	if (!t->ring)
 		print_error("replay: %s", strerror(ENOMEM));
+	else if (pcap_library_load(&t->pcap, why))
+		print_error("replay: %s", why);
+	else
+		fd = inject_tap_start(o, t, sock);
 	t->in = fd >= 0 ? fdopen(fd, "rb") : NULL;
 	if (!t->in) {
 		if (fd >= 0) {
