@@ -45,7 +45,7 @@ int pcap_library_load(struct pcap_library *lib, char why[PCAP_ERRBUF_SIZE])
 
 	for (i = 0; i < ARRAY_SIZE(sonames) && !handle; i++) {
 		handle = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-		/* What is wrong with the first name: the second is not there on such a system. */
+		/* Report the first name, which most systems have. */
 		if (!handle && !ret)
 			ret = pcap_library_fail(why, dlerror());
 	}
