@@ -19,10 +19,13 @@
  */
 #include "fabric/join/mesh.h"
 
+#include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define PAUSE_NS    (100 * NSEC_PER_MSEC) /* without accept, when no descriptors are left */
+#define STARVED_NS  (60 * NSEC_PER_SEC) /* until the log says so again */
 #define LINES_PER_S 1u
 #define LINES_BURST 20u
 #define THOUSANDTHS 1000u
@@ -176,6 +179,30 @@ static void admission_make_room(struct fabric *f, const u8 net[16], bool known)
 	jconn_close(f, c, "turned away: there are too many connections");
 }
 
+/* A connection that cannot be accepted would wake the loop at once again: do not listen for it. */
+static void admission_pause(struct fabric *f)
+{
+	struct join *j = f->join;
+	u64 now = real_ns();
+
+	if (!j->starved_at || now - j->starved_at > STARVED_NS)
+		fabric_note(f, "join: connections wait: no descriptors are left");
+	j->starved_at = now;
+	j->accept_at = now + PAUSE_NS;
+	loop_watch_events(f, &j->listen, 0);
+}
+
+u64 admission_tick(struct fabric *f, u64 now)
+{
+	struct join *j = f->join;
+
+	if (now < j->accept_at)
+		return j->accept_at;
+	j->accept_at = NEVER;
+	loop_watch_events(f, &j->listen, EPOLLIN);
+	return NEVER;
+}
+
 void join_accept(struct fabric *f, struct watch *w, u32 events)
 {
 	struct sockaddr_storage sa;
@@ -188,8 +215,11 @@ void join_accept(struct fabric *f, struct watch *w, u32 events)
 	(void)events;
 	memset(&sa, 0, sizeof(sa));
 	fd = accept4(w->fd, (struct sockaddr *)&sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			admission_pause(f);
 		return;
+	}
 	admission_net(&sa, net);
 	known = admission_is_known(f->join, net);
 	admission_make_room(f, net, known);

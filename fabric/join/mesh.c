@@ -244,7 +244,7 @@ u64 join_tick(struct fabric *f)
 	mesh_members_sweep(f);
 	if (j->ready_by != NEVER)
 		mesh_report_starter(f, now);
-	next = j->ready_by;
+	next = min_u64(j->ready_by, admission_tick(f, now));
 	for (i = 0; i < j->n_targets; i++) {
 		if (now >= j->target[i].next_try)
 			mesh_dial_target(f, &j->target[i]);

@@ -179,6 +179,8 @@ struct join {
 	u16 port;
 	bool plaintext; /* --plaintext */
 	struct watch listen;
+	u64 accept_at; /* no descriptors are left: accept again then; NEVER: it does so now */
+	u64 starved_at; /* when that was so last; 0: it never was */
 	u8 token[JOIN_MAX_TOKEN];
 	u32 token_len;
 	struct target target[JOIN_MAX_TARGETS];
@@ -269,6 +271,8 @@ bool mesh_peer_is_told(const struct fabric *f, const struct member *m);
 
 /** join_accept() - the listening socket's event handler. */
 void join_accept(struct fabric *f, struct watch *w, u32 events);
+/** admission_tick() - accept again, if it is time. Return: when to come back. */
+u64 admission_tick(struct fabric *f, u64 now);
 /** admission_net() - what counts as one address: IPv4 the whole, IPv6 the first 64 bits. */
 void admission_net(const struct sockaddr_storage *sa, u8 net[16]);
 /** admission_note() - a log line about a stranger, of which there may be many. */

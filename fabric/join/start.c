@@ -80,7 +80,7 @@ static void join_init(struct join *j)
 	u32 i;
 
 	j->listen.fd = -1;
-	j->retry_at = NEVER;
+	j->retry_at = j->accept_at = NEVER;
 	j->ready_by = real_ns() + JOIN_READY_NS;
 	for (i = 0; i < JOIN_MAX_CONNS; i++)
 		j->conn[i].w.fd = -1;
