@@ -50,7 +50,7 @@ ERRNO_EXPORT(ibv_destroy_ah, (struct ibv_ah * ibah), (ibah))
 	if (call_fails(CALL_ibv_destroy_ah))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibah);
 	shim_sends_settle(ANY_SLOT);
 	return shim_obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
 }

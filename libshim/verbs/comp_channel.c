@@ -68,8 +68,7 @@ SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 		syscall(SYS_close, ibch->fd);
 	else
 		shim_chan_free(ch->index, ibch->fd);
-	ch->magic = 0;
-	free(ch);
+	shim_obj_retire(ch, &ch->magic);
 	shim_context_put(ctx);
 	return 0;
 }

@@ -225,7 +225,7 @@ ERRNO_EXPORT(ibv_destroy_cq, (struct ibv_cq * ibcq), (ibcq))
 	if (call_fails(CALL_ibv_destroy_cq))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibcq);
 	if (__atomic_load_n(&cq->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
 	ret = shim_obj_destroy_cmd(ctx, CMD_DESTROY_CQ, ibcq->handle);
@@ -239,10 +239,9 @@ ERRNO_EXPORT(ibv_destroy_cq, (struct ibv_cq * ibcq), (ibcq))
 	if (ibcq->channel)
 		__atomic_fetch_sub(&ibcq->channel->refcnt, 1, __ATOMIC_RELEASE);
 	shim_parent_put(cq->parent);
-	cq->magic = 0;
 	pthread_cond_destroy(&ibcq->cond);
 	pthread_mutex_destroy(&ibcq->mutex);
-	free(cq);
+	shim_obj_retire(cq, &cq->magic);
 	shim_context_put(ctx);
 	return 0;
 }

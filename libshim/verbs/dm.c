@@ -207,7 +207,7 @@ ERRNO_VERB(shim_free_dm, (struct ibv_dm * ibdm), (ibdm))
 	if (call_fails(CALL_ibv_free_dm))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibdm);
 	mine = dm->epoch == shim.epoch;
 	ret = mine ? dm_end(ctx, ibdm->handle) : 0;
 	if (ret && ret != -EIO && ret != -EDEADLK)

@@ -91,7 +91,7 @@ ERRNO_VERB(shim_dealloc_td, (struct ibv_td * ibtd), (ibtd))
 	if (call_fails(CALL_ibv_dealloc_td))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibtd);
 	if (__atomic_load_n(&td->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
 	shim_obj_free(ctx, td, &td->magic);

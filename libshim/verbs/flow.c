@@ -308,6 +308,6 @@ ERRNO_VERB(shim_destroy_flow, (struct ibv_flow * flow), (flow))
 	if (call_fails(CALL_ibv_destroy_flow))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(flow);
 	return shim_obj_end(ctx, f, &f->magic, CMD_DESTROY_FLOW, f->handle);
 }

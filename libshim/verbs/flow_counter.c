@@ -57,7 +57,7 @@ ERRNO_VERB(shim_destroy_counters, (struct ibv_counters * counters), (counters))
 	if (call_fails(CALL_ibv_destroy_counters))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(counters);
 	return shim_obj_end(ctx, c, &c->magic, CMD_DESTROY_COUNTERS, c->handle);
 }
 

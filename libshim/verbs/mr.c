@@ -292,7 +292,7 @@ ERRNO_EXPORT(ibv_dereg_mr, (struct ibv_mr * ibmr), (ibmr))
 	if (call_fails(CALL_ibv_dereg_mr))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibmr);
 	cmd.handle = ibmr->handle;
 	cmd.mr.key = ibmr->lkey;
 	ret = shim_obj_end_cmd(ctx, &cmd);

@@ -64,7 +64,7 @@ ERRNO_VERB(shim_dealloc_mw, (struct ibv_mw * ibmw), (ibmw))
 	if (call_fails(CALL_ibv_dealloc_mw))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibmw);
 	ret = shim_obj_destroy_cmd(ctx, CMD_DEALLOC_MW, ibmw->handle);
 	if (ret)
 		return -ret;

@@ -77,8 +77,24 @@ void shim_context_put(struct shim_context *ctx)
 		*p = ctx->next;
 	pthread_mutex_unlock(&objs_lock);
 	pthread_mutex_destroy(&ctx->verbs.context.mutex);
-	ctx->magic = 0;
-	free(ctx);
+	shim_obj_retire(ctx, &ctx->magic);
+}
+
+/* As many destroyed objects as a program may mistake for others; a few hundred bytes each. */
+#define RETIRED 64
+
+void shim_obj_retire(void *obj, u32 *magic)
+{
+	static void *retired[RETIRED];
+	static u32 next;
+	u32 i = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % RETIRED;
+
+	*magic = 0;
+	/* Valgrind is there to report calls on freed objects. */
+	if (unlikely(shim_on_valgrind))
+		free(obj);
+	else
+		free(__atomic_exchange_n(&retired[i], obj, __ATOMIC_ACQ_REL));
 }
 
 int shim_obj_cmd(struct shim_context *ctx, struct hca_cmd *cmd)
@@ -125,8 +141,7 @@ void *shim_obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd)
 
 void shim_obj_free(struct shim_context *ctx, void *obj, u32 *magic)
 {
-	*magic = 0;
-	free(obj);
+	shim_obj_retire(obj, magic);
 	shim_context_put(ctx);
 }
 

@@ -141,7 +141,13 @@ int shim_obj_end_cmd(struct shim_context *ctx, struct hca_cmd *cmd);
  * Return: the object, zeroed, which holds a reference to its context; NULL with errno.
  */
 void *shim_obj_new(struct shim_context *ctx, size_t size, struct hca_cmd *cmd);
-/** shim_obj_free() - free an object that shim_obj_new() or the like made; @magic: the object's. */
+/**
+ * shim_obj_retire() - the program has destroyed an object; @magic: the object's. Its memory is
+ * freed only after some more objects have been destroyed: until then a call on it finds no magic,
+ * and fails (shim_unknown()).
+ */
+void shim_obj_retire(void *obj, u32 *magic);
+/** shim_obj_free() - retire an object that shim_obj_new() or the like made, and its @magic. */
 void shim_obj_free(struct shim_context *ctx, void *obj, u32 *magic);
 /**
  * shim_obj_end() - destroy an object in the HCA and free it. Return: 0, or an errno value: it
@@ -185,6 +191,15 @@ static inline int fail_minus(int ret)
 {
 	errno = -ret;
 	return -1;
+}
+
+/**
+ * shim_unknown() - the answer of a verb that destroys @obj, which is no object any more: the kernel
+ * finds none of that handle. Return: ENOENT; EINVAL for a null pointer.
+ */
+static inline int shim_unknown(const void *obj)
+{
+	return obj ? ENOENT : EINVAL;
 }
 
 /** shim_pow2() - the smallest power of two that is at least @n; 1 <= @n < 2^31. */

@@ -41,7 +41,7 @@ ERRNO_EXPORT(ibv_dealloc_pd, (struct ibv_pd * ibpd), (ibpd))
 	if (call_fails(CALL_ibv_dealloc_pd))
 		return errno;
 	if (!pd || pd->magic != MAGIC_PD)
-		return EINVAL;
+		return shim_unknown(ibpd);
 	ctx = shim_context_of(ibpd->context);
 	if (!ctx)
 		return EINVAL;

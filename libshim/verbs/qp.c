@@ -396,7 +396,7 @@ ERRNO_EXPORT(ibv_destroy_qp, (struct ibv_qp * ibqp), (ibqp))
 	if (call_fails(CALL_ibv_destroy_qp))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibqp);
 	if (qp->qp.qp_type == IBV_QPT_UD || qp->qp.qp_type == IBV_QPT_UC)
 		shim_sends_settle(ibqp->handle);
 	cmd.handle = ibqp->handle;
@@ -416,10 +416,9 @@ ERRNO_EXPORT(ibv_destroy_qp, (struct ibv_qp * ibqp), (ibqp))
 	}
 	qp_add_users(qp, (u32)-1);
 	shim_parent_put(qp->parent);
-	qp->magic = 0;
 	pthread_cond_destroy(&ibqp->cond);
 	pthread_mutex_destroy(&ibqp->mutex);
-	free(qp);
+	shim_obj_retire(qp, &qp->magic);
 	shim_context_put(ctx);
 	return 0;
 }

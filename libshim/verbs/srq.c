@@ -331,7 +331,7 @@ ERRNO_EXPORT(ibv_destroy_srq, (struct ibv_srq * ibsrq), (ibsrq))
 	if (call_fails(CALL_ibv_destroy_srq))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibsrq);
 	if (__atomic_load_n(&srq->users, __ATOMIC_ACQUIRE))
 		return EBUSY;
 	ret = shim_obj_destroy_cmd(ctx, CMD_DESTROY_SRQ, srq->index);
@@ -348,10 +348,9 @@ ERRNO_EXPORT(ibv_destroy_srq, (struct ibv_srq * ibsrq), (ibsrq))
 	}
 	srq_add_users(srq, (u32)-1);
 	shim_parent_put(srq->parent);
-	srq->magic = 0;
 	pthread_cond_destroy(&ibsrq->cond);
 	pthread_mutex_destroy(&ibsrq->mutex);
-	free(srq);
+	shim_obj_retire(srq, &srq->magic);
 	shim_context_put(ctx);
 	return 0;
 }

@@ -244,7 +244,7 @@ ERRNO_VERB(shim_destroy_wq, (struct ibv_wq * ibwq), (ibwq))
 	if (call_fails(CALL_ibv_destroy_wq))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibwq);
 	ret = shim_obj_destroy_cmd(ctx, CMD_DESTROY_WQ, ibwq->handle);
 	if (ret)
 		return -ret;
@@ -258,10 +258,9 @@ ERRNO_VERB(shim_destroy_wq, (struct ibv_wq * ibwq), (ibwq))
 		shim_seg_free(wq->rq.ring, wq->rq.ring_size);
 	}
 	__atomic_fetch_sub(&to_cq(ibwq->cq)->users, 1, __ATOMIC_ACQ_REL);
-	wq->magic = 0;
 	pthread_cond_destroy(&ibwq->cond);
 	pthread_mutex_destroy(&ibwq->mutex);
-	free(wq);
+	shim_obj_retire(wq, &wq->magic);
 	shim_context_put(ctx);
 	return 0;
 }
@@ -324,7 +323,7 @@ ERRNO_VERB(shim_destroy_rwq_ind_table, (struct ibv_rwq_ind_table * table), (tabl
 	if (call_fails(CALL_ibv_destroy_rwq_ind_table))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(table);
 	return shim_obj_end(ctx, t, &t->magic, CMD_DESTROY_IND, t->handle);
 }
 

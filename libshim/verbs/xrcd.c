@@ -62,7 +62,7 @@ ERRNO_VERB(shim_close_xrcd, (struct ibv_xrcd * ibxrcd), (ibxrcd))
 	if (call_fails(CALL_ibv_close_xrcd))
 		return errno;
 	if (!xrcd || xrcd->magic != MAGIC_XRCD)
-		return EINVAL;
+		return shim_unknown(ibxrcd);
 	ctx = shim_context_of(ibxrcd->context);
 	if (!ctx)
 		return EINVAL;
