@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
-#define DATAGRAMS 16u /* that are sent before other connections have their turn */
+#define DATAGRAMS 16u /* received, and sent, before other connections have their turn */
 
 static u64 own_pidns(void)
 {
@@ -57,7 +57,10 @@ static bool conn_nldev_is_control(struct nldev *n, const struct proto_msg *m, ss
 	return true;
 }
 
-/* Fetch the next datagram. Return: 1, 0: there is none, -errno: the connection has ended. */
+/*
+ * Fetch the next datagram; a change of the address leaves no message of netlink to answer. Return:
+ * 1, 0: there is none, -errno: the connection has ended.
+ */
 static int conn_nldev_fetch(struct conn *c)
 {
 	struct nldev *n = c->nldev;
@@ -67,31 +70,31 @@ static int conn_nldev_fetch(struct conn *c)
 	} buf;
 	ssize_t len;
 
-	for (;;) {
-		len = recv(c->w.fd, &buf, sizeof(buf), MSG_DONTWAIT | MSG_TRUNC);
-		if (len < 0)
-			return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-		if (!len)
-			return -EPIPE;
-		if (conn_nldev_is_control(n, &buf.m, len))
-			continue;
-		/* One that is longer has its first messages answered, as far as they came whole. */
-		n->in_len = min_u32((u32)len, NLDEV_IN);
-		n->in_pos = 0;
-		memcpy(n->in, &buf, n->in_len);
+	len = recv(c->w.fd, &buf, sizeof(buf), MSG_DONTWAIT | MSG_TRUNC);
+	if (len < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!len)
+		return -EPIPE;
+	n->in_len = 0;
+	n->in_pos = 0;
+	if (conn_nldev_is_control(n, &buf.m, len))
 		return 1;
-	}
+	/* One that is longer has its first messages answered, as far as they came whole. */
+	n->in_len = min_u32((u32)len, NLDEV_IN);
+	memcpy(n->in, &buf, n->in_len);
+	return 1;
 }
 
 bool conn_nldev_serve(struct fabric *f, struct conn *c)
 {
 	struct nldev *n = c->nldev;
-	u32 sent = 0;
+	u32 sent = 0, received = 0;
 	int ret;
 
 	for (;;) {
 		while (!n->out_len && !nldev_next(n, f->hca)) {
-			ret = conn_nldev_fetch(c);
+			/* The rest stays in the socket, which reports it again. */
+			ret = received++ == DATAGRAMS ? 0 : conn_nldev_fetch(c);
 			if (ret <= 0) {
 				loop_watch_events(f, &c->w, EPOLLIN);
 				return !ret;
