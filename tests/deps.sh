@@ -6,6 +6,7 @@
 #	build	to compile
 #	demo	to compile, and what `make demo` runs
 #	test	to compile, and all programs and libraries that tests use
+#	guest	to compile, and what makes and runs the guests of tests/guest/
 #	apps	to compile, and the applications of docs/guide/applications.md
 #	san	that of test, and valgrind
 #	lint	to compile the tests, and what `make lint` runs
@@ -17,6 +18,7 @@ DEMO="perftest ibverbs-utils"
 TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy tshark gzip procps util-linux iproute2 pkg-config g++"
+GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 procps util-linux iproute2"
@@ -27,12 +29,13 @@ for set; do
 	build) packages="$packages $BUILD" ;;
 	demo) packages="$packages $BUILD $DEMO" ;;
 	test) packages="$packages $BUILD $TEST" ;;
+	guest) packages="$packages $BUILD $GUEST" ;;
 	apps) packages="$packages $BUILD $APPS" ;;
 	san) packages="$packages $BUILD $TEST valgrind" ;;
 	lint) packages="$packages $BUILD libcunit1-dev clang-tidy cppcheck" ;;
 	format) packages="$packages clang-format" ;;
 	*)
-		echo "deps: no such set: $set; expected build, demo, test, apps, san, lint or format" >&2
+		echo "deps: no such set: $set; expected build, demo, test, guest, apps, san, lint or format" >&2
 		exit 2
 		;;
 	esac
