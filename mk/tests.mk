@@ -236,3 +236,13 @@ SUITES ?= bookworm trixie
 .PHONY: check-fresh
 check-fresh: ## on bare roots of Debian SUITES=, do what README says; needs root and mmdebstrap
 	@tests/fresh.sh $(SUITES)
+
+# The kernel's own soft devices, rxe and siw, in a guest.
+GUESTS ?= bookworm
+.PHONY: test-real
+test-real: all ## run programs on rxe and siw, plain and recorded, in guests of Debian suites GUESTS=; needs root
+	@$(if $(NO_DEPS),:,tests/deps.sh guest)
+	@for suite in $(GUESTS); do \
+		echo "# $$suite"; \
+		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/programs || exit; \
+	done
