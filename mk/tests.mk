@@ -176,6 +176,10 @@ test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as do
 	@$(MAKE) --no-print-directory all $(LIB_TOOLS)
 	@BUILD=$(BUILD) tests/run e2e/apps
 
+.PHONY: test-rdma-core
+test-rdma-core: all $(LIB_TOOLS) ## build the rdma-core of RDMA_CORE=DIR, and run its examples; TESTS= SETTING=
+	@BUILD=$(BUILD) SETTING='$(SETTING)' TESTS='$(TESTS)' tests/rdma_core.sh '$(RDMA_CORE)'
+
 N ?= 10000
 .PHONY: torture
 torture: all tests ## N= random kills of clients (10000), of joined fabrics, failing calls; TORTURE_SECONDS=
