@@ -47,7 +47,8 @@ preloading() {
 		__attribute__((constructor)) static void first(void) { __asan_init(); }
 	END
 		exit 1
-	export SAN_RDMAEMU=$dir/rdmaemu-asan
+	export SAN_RDMAEMU=$dir/under-asan/rdmaemu
+	mkdir -p "${SAN_RDMAEMU%/*}"
 	cat >"$SAN_RDMAEMU" <<-END
 		#!/bin/sh
 		exec env LD_PRELOAD="$(runtime asan):$dir/asan_first.so\${LD_PRELOAD:+:\$LD_PRELOAD}" "${dir%/tests}/bin/rdmaemu" "\$@"

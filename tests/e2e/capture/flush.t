@@ -6,7 +6,7 @@
 need python3 tshark
 
 CAP=$TEST_DIR/flush.pcapng
-APP=$TOP/build/tests/app_qp_flush
+APP=$T/app_qp_flush
 
 # look EXPR... - of the capture, by tests/lib/py/capture_check.py
 look() {

@@ -26,8 +26,13 @@ for verb in 'status AT' 'log AT' 'fabric start AT' 'run AT -- true' 'fault list 
 	limit "$RDMAEMU" ${verb/AT/--fabric other} >"$TEST_DIR/out" 2>&1
 	is "$verb" "$(($? != 0)) $(wc -l <"$TEST_DIR/out") $(grep -c "^rdmaemu: fabric other: $TEXT\$" "$TEST_DIR/out")" "1 1 1"
 done
-RDMAEMU_SOCKET=$RDMAEMU_DIR/other.sock LD_PRELOAD=$BUILD/lib/librdmaemu.so limit ibv_devinfo >"$TEST_DIR/out" 2>&1
-is "a program, whose library prints one line" "$(grep -c "^rdmaemu: the fabric (.*) is of another version than this library" "$TEST_DIR/out")" 1
+if [ "${SAN_RDMAEMU-}" ]; then
+	skip "a program" "a sanitizer's runtime would come before the library"
+else
+	RDMAEMU_SOCKET=$RDMAEMU_DIR/other.sock LD_PRELOAD=$BUILD/lib/librdmaemu.so limit ibv_devinfo >"$TEST_DIR/out" 2>&1
+	is "a program, whose library prints one line" \
+		"$(grep -c "^rdmaemu: the fabric (.*) is of another version than this library" "$TEST_DIR/out")" 1
+fi
 kill $server
 
 # A command of another version, here with a message of one word: the fabric answers with its own release.
