@@ -70,6 +70,12 @@ cm_both() {
 	return 1
 }
 
+# cmtime_numbers - the option by which cmtime's client, where it connects without queue pairs (rdma-core 52 on), numbers
+# them as its server does not: both are on one device, and the rdma_cm refuses a number that another connection has
+cmtime_numbers() {
+	! cmtime -h 2>&1 | grep -q base_qpn || echo " -q 100000"
+}
+
 # says FILE COUNT PATTERN - whether exactly COUNT lines of a file match
 says() {
 	local n

@@ -59,12 +59,14 @@ needed_packages() {
 packages_of() {
 	dpkg -S "$@" 2>/dev/null | sed 's/:.*//' | sort -u | grep -vE '^(libc6.*|linux-libc-dev|libgcc-s1|lib[a-z]*san[0-9]+)$'
 }
-# names_all FILE PACKAGE... - it installs all of them, libx1.2-dev also by the name of libx-dev
+# names_all FILE PACKAGE... - it installs all of them, libx1.2-dev also by the name of libx-dev, libx1t64 (Debian 13) by
+# that of libx1
 names_all() {
 	local file=$1 p
 	shift
 	[ $# -gt 0 ] || return
 	for p; do
+		p=${p%t64}
 		grep -qE "(^|[[:space:]])($p|$(sed -E 's/[0-9.]+-dev$/-dev/' <<<"$p"))([[:space:]]|\$)" "$file" || {
 			echo "$file does not install $p"
 			return 1

@@ -116,8 +116,8 @@ SEND_ARGS=-o check "mckey -o, IPv6" mckey_both ff0e::1:2:4 -C 50
 time_check() {
 	local port
 	port=$(free_port)
-	SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s $ADDR ${*:2}" &&
-		says client.out 1 '^ *connect '
+	SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s $ADDR$(cmtime_numbers) ${*:2}" &&
+		says client.out 1 '^ *(cm )?connect '
 }
 check "cmtime -c 100" time_check 100
 check "cmtime -c 1" time_check 1
