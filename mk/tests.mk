@@ -244,8 +244,9 @@ check-fresh: ## on bare roots of Debian SUITES=, do what README says; needs root
 # The kernel's own soft devices, rxe and siw, in a guest.
 GUESTS ?= bookworm
 .PHONY: test-real
-test-real: all ## run programs on rxe and siw, plain and recorded, in guests of Debian suites GUESTS=; needs root
+test-real: ## run programs on rxe and siw, plain and recorded, in guests of Debian suites GUESTS=; needs root
 	@$(if $(NO_DEPS),:,tests/deps.sh guest)
+	@$(MAKE) --no-print-directory all
 	@for suite in $(GUESTS); do \
 		echo "# $$suite"; \
 		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/programs || exit; \
