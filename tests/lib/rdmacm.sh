@@ -18,14 +18,18 @@ cm_listens() {
 }
 
 # cm_start SPACE PORT COMMAND... - start a server in the background and wait until it listens in SPACE (TCP,
-# UDP, IB or UDP-SOCKET); its pid is in SERVER, its output in $TEST_DIR/server.out.
+# UDP, IB, or a plain TCP-SOCKET or UDP-SOCKET); its pid is in SERVER, its output in $TEST_DIR/server.out.
 cm_start() {
 	local ps=$1 port=$2 CMD
 	shift 2
 	command_a "$@" || return
 	"${CMD[@]}" >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	SERVER=$!
-	wait_for 30 cm_listens "$ps" "$port" $SERVER && kill -0 $SERVER 2>/dev/null && return
+	if [ "$ps" = TCP-SOCKET ]; then
+		wait_listen "$port" $SERVER && return
+	else
+		wait_for 30 cm_listens "$ps" "$port" $SERVER && kill -0 $SERVER 2>/dev/null && return
+	fi
 	echo "the server does not listen at $port"
 	cm_stop
 	cat "$TEST_DIR/server.out"
@@ -70,10 +74,28 @@ cm_both() {
 	return 1
 }
 
-# cmtime_numbers - the option by which cmtime's client, where it connects without queue pairs (rdma-core 52 on), numbers
-# them as its server does not: both are on one device, and the rdma_cm refuses a number that another connection has
-cmtime_numbers() {
-	! cmtime -h 2>&1 | grep -q base_qpn || echo " -q 100000"
+# cmtime_both COUNT SERVER_ADDRESS CLIENT_ADDRESS - cmtime makes COUNT connections. From rdma-core 52 on it also
+# connects without queue pairs, and invents their numbers from -q on: the sides need different ones, since one device
+# refuses a number that another connection has (STALE_CONN, as ib_cm does). From 60 on the sides are peers, which find
+# each other at a TCP port, and both end; before, the server serves on.
+cmtime_both() {
+	local port usage
+	port=$(free_port)
+	usage=$(cmtime -h 2>&1)
+	case $usage in
+	*-C\ controller*)
+		cm_both TCP-SOCKET "$port" "cmtime -L -b $2 -C $2 -p $port -c $1" \
+			"cmtime -b $3 -C $2 -p $port -q 500000 -c $1" && says client.out 2 '^full connect '
+		;;
+	*base_qpn*)
+		SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s $2 -q 500000" &&
+			says client.out 2 '^ *full connect '
+		;;
+	*)
+		SERVER_ENDS=no cm_both TCP "$port" "cmtime -p $port -c $1" "cmtime -p $port -c $1 -s $2" &&
+			says client.out 1 '^ *connect '
+		;;
+	esac
 }
 
 # says FILE COUNT PATTERN - whether exactly COUNT lines of a file match

@@ -127,9 +127,7 @@ for scale in 0.1 20; do
 	check "rping at scale $scale" cm_both TCP "$port" "rping -s -p $port -C 20" "rping -c -p $port -a 127.0.0.1 -C 20 -V"
 	check "ucmatose at scale $scale" cm_both TCP "$port" "ucmatose -p $port" "ucmatose -s 127.0.0.1 -p $port"
 	check "udaddy at scale $scale" cm_both UDP 7174 "udaddy" "udaddy -s 127.0.0.1"
-	SERVER_ENDS=no
-	check "cmtime at scale $scale" cm_both TCP "$port" "cmtime -c 20 -p $port" "cmtime -c 20 -p $port -s 127.0.0.1$(cmtime_numbers)"
-	SERVER_ENDS=''
+	check "cmtime at scale $scale" cmtime_both 20 127.0.0.1 127.0.0.1
 	check "an address that nobody has at scale $scale" nobody
 done
 
