@@ -8,6 +8,7 @@ need ucx_perftest fi_pingpong
 . "$TOP/tests/lib/replay.sh"
 
 export UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error UCX_WARN_UNUSED_ENV_VARS=n
+no_mpi=$(without_mpi)
 
 # lost NAME - whether a datagram of the recorded pair has found no receive posted
 lost() {
@@ -34,7 +35,7 @@ ucx() {
 		return
 	fi
 	[ "$1" != ud_v ] || local RECORD=kept
-	UCX_TLS=$1 pp "ucx_$1_$2_$3" ucx_perftest $(without_mpi) -t "$2" -s "$3" -n 100 -w 10
+	UCX_TLS=$1 pp "ucx_$1_$2_$3" ucx_perftest $no_mpi -t "$2" -s "$3" -n 100 -w 10
 }
 # Between nodes only addresses differ, not how UCX splits large messages.
 # shellcheck disable=SC2046
@@ -50,7 +51,7 @@ ucx rc_v tag_bw 8
 # comes too late for that.
 taken() {
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		UCX_TLS=rc_v recorded async pair_run ucx_perftest $(without_mpi) -t tag_lat -s 8 -n 10 -w 1 || return
+		UCX_TLS=rc_v recorded async pair_run ucx_perftest $no_mpi -t tag_lat -s 8 -n 10 -w 1 || return
 		grep -q 'IBV_EVENT_QP_LAST_WQE_REACHED event.element=qp[0-9]*$' "$TEST_DIR"/trace.async/p*/calls && return
 	done
 	return 1

@@ -58,7 +58,11 @@ doctor "a state directory that is open to others" 1 '^FAIL  state ' "$RDMAEMU" d
 doctor "no library" 1 '^FAIL  library ' env RDMAEMU_LIB=/no/such "$RDMAEMU" doctor
 doctor "few descriptors" 1 '^FAIL  nofile +20 open files' sh -c "ulimit -n 20; exec '$RDMAEMU' doctor"
 grep -q -- '-> ulimit -n' out && ok "with a remedy" || not_ok "with a remedy" "$(cat out)"
-[ "${SAN_RDMAEMU-}" ] && skip "little address space" "a sanitizer maps terabytes" || doctor "little address space" 1 '^FAIL  device ' sh -c "ulimit -v 150000; exec '$RDMAEMU' doctor"
+if [ "${SAN_RDMAEMU-}" ]; then
+	skip "little address space" "a sanitizer maps terabytes"
+else
+	doctor "little address space" 1 '^FAIL  device ' sh -c "ulimit -v 150000; exec '$RDMAEMU' doctor"
+fi
 
 # forbid NUMBER... - what runs `rdmaemu doctor` under a seccomp filter by which these system calls fail with EPERM
 cat >forbid.py <<'END'

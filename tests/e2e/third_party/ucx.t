@@ -8,10 +8,11 @@ need ucx_perftest
 
 # Nothing but what goes through verbs; what UCX has to say is an error.
 export UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error UCX_WARN_UNUSED_ENV_VARS=n
+no_mpi=$(without_mpi)
 
 # ucx TRANSPORTS TEST SIZE - it is done, and nothing is said that is no result
 ucx() {
-	UCX_TLS=$1 pair_run ucx_perftest $(without_mpi) -t "$2" -s "$3" -n 100 -w 10 && ! grep -h "UCX  \|ERROR" "$TEST_DIR"/{server,client}.out
+	UCX_TLS=$1 pair_run ucx_perftest $no_mpi -t "$2" -s "$3" -n 100 -w 10 && ! grep -h "UCX  \|ERROR" "$TEST_DIR"/{server,client}.out
 }
 
 for transports in rc_v ud_v; do

@@ -188,7 +188,7 @@ def wanted(iface, op):
 
 
 def same(got, want):
-    got = {"True": "1", "False": "0"}.get(got, got)  # of one bit, from tshark 4.2 on
+    got = {"True": "1", "False": "0"}.get(got, got)  # of one bit, as tshark 4.4 prints it
     if got == want:
         return True
     try:
