@@ -154,16 +154,19 @@ pair_once() {
 	[ $c = 0 ] || kill $server 2>/dev/null || :
 	wait $server || s=$?
 	[ $s = 0 ] && [ $c = 0 ] && return 0
-	# Lines of stderr stand before those of stdout, which is buffered.
 	for side in server client; do
 		echo "$side: status $([ $side = server ] && echo $s || echo $c)"
-		head -n 6 "$TEST_DIR/$side.out"
-		echo ...
-		tail -n 6 "$TEST_DIR/$side.out"
+		pair_complaints "$TEST_DIR/$side.out"
 	done
 	limit "$RDMAEMU" log --fabric "$(fabric_name)" 2>&1 | tail -n 6
 	[ "$SETTING" != fabrics ] || at_client "$RDMAEMU" log --fabric "$(fabric_name)" 2>&1 | tail -n 6
 	return 1
+}
+
+# pair_complaints FILE - what one side printed, without its rulers and addresses: stdout is buffered, so a line of stderr
+# may stand before, after or among hundreds of them
+pair_complaints() {
+	grep -vE '^[-* ]*$|(local|remote) address:|^ *GID:' "$1" | sed '14,${$!d}; 13{$!s/.*/.../}'
 }
 
 # did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or with 255 because of
