@@ -49,11 +49,12 @@ static inline void *next_symbol(void **slot, const char *name)
 enum real_lib {
 	REAL_VERBS, /* libibverbs.so.1 */
 	REAL_CM, /* librdmacm.so.1 */
+	REAL_MLX5, /* libmlx5.so.1 */
 };
 
 /**
- * real_symbol() - a function of the installed libibverbs or librdmacm, which is loaded on demand.
- * Only for functions that touch neither devices nor our objects. Return: NULL if it does not exist.
+ * real_symbol() - a function of an installed library, which is loaded on demand. Only for functions
+ * that touch neither devices nor our objects. Return: NULL if it does not exist.
  */
 void *real_symbol(void **slot, enum real_lib lib, const char *name);
 

@@ -33,6 +33,7 @@ void *real_symbol(void **slot, enum real_lib lib, const char *name)
 	static const char *const soname[] = {
 		[REAL_VERBS] = "libibverbs.so.1",
 		[REAL_CM] = "librdmacm.so.1",
+		[REAL_MLX5] = "libmlx5.so.1",
 	};
 	static void *handle[ARRAY_SIZE(soname)];
 	static void *(*real_dlopen)(const char *, int);

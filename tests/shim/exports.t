@@ -33,7 +33,7 @@ for so in libibverbs.so.1 librdmacm.so.1; do
 done
 
 # The version script lists what it should, and the shim defines all of it on that node.
-awk '/^(IBVERBS|RDMACM)_/ { node = $1 } /^\t/ { sub(/;/, ""); print $1 "@@" node }' \
+awk '/^(IBVERBS|RDMACM|MLX5)_/ { node = $1 } /^\t/ { sub(/;/, ""); print $1 "@@" node }' \
 	"$TOP/libshim/exports.map" | LC_ALL=C sort >"$TEST_DIR/map"
 is "every symbol of the version script" "$(LC_ALL=C comm -23 "$TEST_DIR/map" "$TEST_DIR/shim")" ""
 is "no versioned symbol outside of it" \
