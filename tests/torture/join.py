@@ -153,13 +153,15 @@ class Pair:
         return all("# connected" in p.said() for p in self.program)
 
     def stop(self):
-        """Both end, as they may. Return: whether they did."""
+        """Both shall end; one that has not connected yet ends as it is."""
         for p in self.program:
-            # One that has only begun ends as it is.
             if "# connected" not in p.said():
                 p.may |= {ALONE, -signal.SIGTERM}
             if p.p.poll() is None:
                 p.p.send_signal(signal.SIGTERM)
+
+    def ended(self):
+        """Wait for both. Return: whether they ended as they may."""
         return all([p.end() for p in self.program])
 
     def reap(self):
@@ -198,8 +200,8 @@ class Pair:
         for p in self.program:
             p.may = {0, RETRY, ALONE}
 
-    def try_end(self):
-        return self.stop() and all(p.p.returncode == 0 for p in self.program)
+    def worked(self):
+        return self.ended() and all(p.p.returncode == 0 for p in self.program)
 
     def hit(self, fabric):
         """One of the fabrics was killed."""
@@ -231,6 +233,7 @@ class Connects:
 
     connected = Pair.connected
     stop = Pair.stop
+    ended = Pair.ended
 
     def reap(self):
         good = True
@@ -251,9 +254,8 @@ class Connects:
 
     try_begin = start
 
-    def try_end(self):
-        good = self.stop()
-        return good and " 0 good" not in self.program[1].said()
+    def worked(self):
+        return self.ended() and " 0 good" not in self.program[1].said()
 
 
 def free_port():
@@ -367,8 +369,11 @@ class Torture:
         """Nothing breaks any more: all are there, all works, and nothing is left."""
         for r in self.relays:
             r.order("calm")
-        # A half-open connection is noticed when it has been silent for long enough.
-        good = [pair.stop() for pair in self.pairs]
+        # A half-open connection is noticed when it has been silent for long enough: the other pairs must not load the
+        # fabrics until then.
+        for pair in self.pairs:
+            pair.stop()
+        good = [pair.ended() for pair in self.pairs]
         check("%s: the programs end well, %s" % (self.kind, [(p.runs, p.lost) for p in self.pairs]), all(good))
         check("%s: all are there again" % self.kind, self.whole())
 
@@ -400,7 +405,9 @@ class Torture:
                 pair.try_begin()
             wait_until(lambda: all(pair.connected() for pair in left), 20)
             time.sleep(1)
-            left[:] = [pair for pair in left if not pair.try_end()]
+            for pair in left:
+                pair.stop()
+            left[:] = [pair for pair in left if not pair.worked()]
             return not left
         wait_until(work)
         for pair in self.pairs:
