@@ -23,6 +23,11 @@
  *
  * A lossless capture blocks senders while its ring is full. The thread that drains the ring needs a
  * CPU; while it lags, pollers that find nothing sleep.
+ *
+ * A poller whose peer delivers by itself only polls, as on hardware: the peer answers within
+ * microseconds. But where the poller keeps the peer off the CPU, each answer would take a time
+ * slice of both. So a poller that was preempted for long takes its CPU for shared for a while. In
+ * that time it sleeps, shortly, when the answer takes longer than one of a running peer.
  */
 #include "libshim/client/poll_idle.h"
 
@@ -43,6 +48,9 @@
 #define LAG_BYTES    (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
 #define LAG_SLEEP_NS 300000ull
 #define DIRECT_NS    10000000ull /* how long the answer of has_direct_qp() is cached */
+#define LOST_NS	     500000ull /* a gap between two looks that may be another's time slice */
+#define SHARED_NS    50000000ull /* for how long a CPU counts as shared after one */
+#define SHARED_SLEEP 50000ull /* ns */
 
 static bool is_direct_qp(const struct hca_qp *qp)
 {
@@ -103,5 +111,34 @@ bool shim_poll_give_way(void)
 	if (!load_relaxed(&c->on) || load_relaxed(&c->head) - load_relaxed(&c->tail) < LAG_BYTES)
 		return false;
 	sys_sleep(LAG_SLEEP_NS);
+	return true;
+}
+
+/* Whether this thread was preempted since the last long gap. */
+static bool is_preempted_again(struct poll_shared *s)
+{
+	u64 before = load_relaxed(&s->preempted), now = sys_preempted();
+
+	store_relaxed(&s->preempted, now);
+	return now != before;
+}
+
+/* If two threads poll one CQ, each may take the other's preemptions for its own: both sleep. */
+bool shim_poll_shared(struct poll_shared *s, u32 cons)
+{
+	u64 now = sys_now(), looked = load_relaxed(&s->looked);
+	bool waits = cons == load_relaxed(&s->cons) && looked;
+
+	store_relaxed(&s->looked, now);
+	store_relaxed(&s->cons, cons);
+	if (now - looked > LOST_NS) {
+		if (is_preempted_again(s))
+			store_relaxed(&s->until, now + SHARED_NS);
+		return false;
+	}
+	if (!waits || now >= load_relaxed(&s->until))
+		return false;
+	sys_sleep(SHARED_SLEEP);
+	store_relaxed(&s->looked, sys_now());
 	return true;
 }

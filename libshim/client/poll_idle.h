@@ -24,6 +24,20 @@ struct poll_idle {
 	bool patient;
 };
 
+/**
+ * struct poll_shared - whether the poller of a CQ shares its CPU, see shim_poll_shared().
+ * @looked: when the last look was (ns), or 0
+ * @until: the CPU counts as shared until then
+ * @preempted: how often the thread had been preempted at the last long gap between two looks
+ * @cons: entries of the CQ consumed at the last look
+ */
+struct poll_shared {
+	u64 looked;
+	u64 until;
+	u64 preempted;
+	u32 cons;
+};
+
 /* --- poll_idle.c --- */
 
 /** shim_poll_idle() - nothing was found again: maybe sleep. Return: whether to look again. */
@@ -32,5 +46,13 @@ bool shim_poll_idle(struct poll_idle *idle);
  * shim_poll_give_way() - nothing was found: sleep if captures lag. Return: whether to look again.
  */
 bool shim_poll_give_way(void);
+/**
+ * shim_poll_shared() - nothing was found since the last call, maybe: sleep if the CPU is shared.
+ *
+ * @cons: entries of the CQ consumed so far
+ *
+ * Return: whether to look again.
+ */
+bool shim_poll_shared(struct poll_shared *s, u32 cons);
 
 #endif

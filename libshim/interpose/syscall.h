@@ -13,6 +13,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -143,6 +144,15 @@ static inline u64 sys_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
+/** sys_preempted() - how often the calling thread has lost its CPU to another. */
+static inline u64 sys_preempted(void)
+{
+	struct rusage usage = { 0 };
+
+	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+	return (u64)usage.ru_nivcsw;
 }
 
 static inline void sys_sleep(u64 ns)

@@ -21,7 +21,7 @@ struct shim_channel {
  * struct shim_cq - a completion queue.
  * @cons: entries consumed; published in ctl->cons at the end of each poll
  * @empty_polls: polls that found nothing; every so often one of them does pending work
- * @idle: how its poller waits
+ * @idle: how its poller waits for the fabric process; @shared: for a peer that has no CPU
  * @wall: cq_ex: entries show wall clock time; @wall_off: its distance from the fabric's clock
  * @cur: cq_ex: the entry that start_poll or next_poll reached; @in_batch: between start_poll and
  *       end_poll, @lock is held by thread @owner
@@ -50,6 +50,7 @@ struct shim_cq {
 	u32 mask;
 	u32 empty_polls;
 	struct poll_idle idle;
+	struct poll_shared shared;
 	struct cqe *entries;
 	struct cq_ctl *ctl;
 	const struct cqe *cur;

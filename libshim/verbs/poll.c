@@ -28,7 +28,8 @@
 #include "libshim/verbs/queue.h"
 #include "libshim/verbs/srq.h"
 
-#define IDLE_POLLS 32 /* empty polls between two reads of the token's cache line */
+#define IDLE_POLLS   32 /* empty polls between two reads of the token's cache line */
+#define SHARED_POLLS 512 /* empty polls between two reads of the clock: some microseconds */
 
 const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 {
@@ -176,22 +177,30 @@ void shim_cq_consume(struct shim_cq *cq, const struct cqe *e)
 		shim_qp_saw_error(qp);
 }
 
+static bool cq_poll_shared(struct shim_cq *cq, u32 idle)
+{
+	return !(idle % SHARED_POLLS) &&
+	       shim_poll_shared(&cq->shared, load_relaxed(&cq->ctl->cons));
+}
+
 bool shim_cq_idle(struct shim_cq *cq)
 {
 	u32 idle;
 
-	if (shim.isolated)
-		return false;
 	/* Without the lock: a lost update by two threads does no harm. */
 	idle = load_relaxed(&cq->empty_polls) + 1;
 	store_relaxed(&cq->empty_polls, idle);
+	if (shim.isolated)
+		return cq_poll_shared(cq, idle);
 	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
 		return false;
 	if (shim_engine_poke())
 		return true;
 	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
 		return true;
-	return unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(&cq->idle);
+	if (unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(&cq->idle))
+		return true;
+	return cq_poll_shared(cq, idle);
 }
 
 static inline void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const struct cqe *e)
