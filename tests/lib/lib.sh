@@ -163,8 +163,8 @@ pair_once() {
 	return 1
 }
 
-# pair_complaints FILE - what one side printed, without its rulers and addresses: stdout is buffered, so a line of stderr
-# may stand before, after or among hundreds of them
+# pair_complaints FILE - what one side printed, without its rulers and addresses: stdout is buffered, so a line of
+# stderr may stand before, after or among hundreds of them
 pair_complaints() {
 	grep -vE '^[-* ]*$|(local|remote) address:|^ *GID:' "$1" | sed '14,${$!d}; 13{$!s/.*/.../}'
 }
