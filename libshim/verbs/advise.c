@@ -43,10 +43,12 @@ ERRNO_VERB(shim_advise_mr,
 
 	if (call_fails(CALL_ibv_advise_mr))
 		return errno;
+	if (!shim_pd_of(pd, NULL))
+		return shim_unknown(pd);
 	if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH && !write &&
 	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return ENOTSUP;
-	if (!shim_pd_of(pd, NULL) || (flags & ~IBV_ADVISE_MR_FLAG_FLUSH) || !sg || !n)
+	if ((flags & ~IBV_ADVISE_MR_FLAG_FLUSH) || !sg || !n)
 		return EINVAL;
 	for (i = 0; i < n && !ret; i++) {
 		ret = advise_find_range(pd, &sg[i], write, &addr);

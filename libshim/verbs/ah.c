@@ -27,7 +27,7 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 	if (call_fails(CALL_ibv_create_ah))
 		return NULL;
 	if (!ctx)
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(pd));
 	cmd.ah.pd = pd->handle;
 	shim_av_from_ah(&cmd.ah.av, attr);
 	ah = shim_obj_new(ctx, sizeof(*ah), &cmd);
@@ -146,7 +146,7 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_w
 	if (call_fails(CALL_ibv_create_ah_from_wc))
 		return NULL;
 	if (!shim_pd_of(pd, NULL))
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(pd));
 	if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attr))
 		return NULL;
 	return ibv_create_ah(pd, &attr);
@@ -160,7 +160,7 @@ static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32
 	struct hca_cmd cmd = { .op = op };
 
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibqp);
 	cmd.handle = ibqp->handle;
 	cmd.mcast.lid = lid;
 	memcpy(cmd.mcast.gid, gid->raw, 16);

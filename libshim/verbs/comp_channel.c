@@ -23,6 +23,12 @@ static struct shim_channel *channel_of(struct ibv_comp_channel *ibch)
 	return ch && ch->magic == MAGIC_CHANNEL ? ch : NULL;
 }
 
+/* The answer of a system call on the closed descriptor. */
+static int channel_unknown(const struct ibv_comp_channel *ibch)
+{
+	return ibch ? EBADF : EINVAL;
+}
+
 /** ibv_create_comp_channel() - ibv_create_comp_channel(3). Return: channel, or NULL with errno. */
 SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ibctx)
 {
@@ -52,7 +58,7 @@ SHIM_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context 
 	return &ch->channel;
 }
 
-/** ibv_destroy_comp_channel() - ibv_destroy_comp_channel(3). Return: 0, EBUSY while CQs use it. */
+/** ibv_destroy_comp_channel() - ibv_destroy_comp_channel(3). Return: 0, EBUSY: CQs use it. */
 SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 {
 	struct shim_channel *ch = channel_of(ibch);
@@ -61,7 +67,7 @@ SHIM_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ibch)
 	if (call_fails(CALL_ibv_destroy_comp_channel))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return channel_unknown(ibch);
 	if (__atomic_load_n(&ibch->refcnt, __ATOMIC_ACQUIRE))
 		return EBUSY;
 	if (ctx->dead)
@@ -102,7 +108,7 @@ SHIM_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **
 	if (call_fails(CALL_ibv_get_cq_event))
 		return -1;
 	if (!ctx || ctx->dead)
-		return fail_minus(ctx ? -EIO : -EINVAL);
+		return fail_minus(ctx ? -EIO : -channel_unknown(ibch));
 	shim_engine_drain();
 	while (!cq) {
 		if (shim_chan_get(ch->index, ibch->fd, &ev))

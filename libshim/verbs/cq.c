@@ -85,7 +85,7 @@ static int cq_check_args(struct ibv_context *ibctx, const struct ibv_cq_init_att
 	if (attr->comp_vector >= (u32)ibctx->num_comp_vectors)
 		return -EINVAL;
 	if (ch && (ch->magic != MAGIC_CHANNEL || attr->channel->context != ibctx))
-		return -EINVAL;
+		return -EBADF;
 	return 0;
 }
 
@@ -183,7 +183,7 @@ ERRNO_EXPORT(ibv_resize_cq, (struct ibv_cq * ibcq, int cqe), (ibcq, cqe))
 	if (call_fails(CALL_ibv_resize_cq))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibcq);
 	if (ctx->dead)
 		return EIO;
 	if (cqe < 1)
@@ -255,7 +255,9 @@ ERRNO_VERB(shim_modify_cq, (struct ibv_cq * ibcq, struct ibv_modify_cq_attr *att
 
 	if (call_fails(CALL_ibv_modify_cq))
 		return errno;
-	if (!ctx || attr->attr_mask != IBV_CQ_ATTR_MODERATE)
+	if (!ctx)
+		return shim_unknown(ibcq);
+	if (attr->attr_mask != IBV_CQ_ATTR_MODERATE)
 		return EINVAL;
 	cmd.handle = ibcq->handle;
 	cmd.cq.mod_count = attr->moderate.cq_count;

@@ -65,6 +65,12 @@ static inline struct shim_cq *to_cq(struct ibv_cq *cq)
 	return (struct shim_cq *)cq;
 }
 
+/** shim_cq_check() - Return: 0, or a negative errno value for a CQ that is none of @ibctx. */
+static inline int shim_cq_check(struct ibv_cq *cq, const struct ibv_context *ibctx)
+{
+	return cq && to_cq(cq)->magic == MAGIC_CQ && cq->context == ibctx ? 0 : -shim_unknown(cq);
+}
+
 /* --- cq.c --- */
 
 /** shim_cq_new() - create a CQ. Return: NULL with errno. */

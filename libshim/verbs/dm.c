@@ -225,9 +225,14 @@ struct ibv_mr *shim_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t o
 
 	if (call_fails(CALL_ibv_reg_dm_mr))
 		return NULL;
-	if (!shim_pd_of(pd, NULL) || !dm || ibdm->context != pd->context ||
-	    !(access & IBV_ACCESS_ZERO_BASED) || (access & ~(u32)DM_ACCESS) ||
-	    shim_mr_check_access(access) || offset > dm->len || length > dm->len - offset)
+	if (!(access & IBV_ACCESS_ZERO_BASED) || (access & ~(u32)DM_ACCESS) ||
+	    shim_mr_check_access(access))
+		return fail_null(-EINVAL);
+	if (!shim_pd_of(pd, NULL))
+		return fail_null(-shim_unknown(pd));
+	if (!dm || ibdm->context != pd->context)
+		return fail_null(-shim_unknown(ibdm));
+	if (offset > dm->len || length > dm->len - offset)
 		return fail_null(-EINVAL);
 	cmd.mr.addr = (uintptr_t)dm->map + offset;
 	cmd.mr.len = length;

@@ -60,9 +60,10 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 
 	if (call_fails(CALL_ibv_reg_dmabuf_mr))
 		return NULL;
-	if (!shim_pd_of(pd, NULL) || ((u32)access & ~(u32)DMABUF_ACCESS) ||
-	    shim_mr_check_access((u32)access) || (offset ^ iova) % page ||
-	    offset + length < offset || iova + length < iova)
+	if (!shim_pd_of(pd, NULL))
+		return fail_null(-shim_unknown(pd));
+	if (((u32)access & ~(u32)DMABUF_ACCESS) || shim_mr_check_access((u32)access) ||
+	    (offset ^ iova) % page || offset + length < offset || iova + length < iova)
 		return fail_null(-EINVAL);
 	ret = dmabuf_check_fd(fd, offset, length);
 	if (!ret)

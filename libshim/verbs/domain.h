@@ -45,6 +45,21 @@ static inline struct shim_pd *shim_pd_of(struct ibv_pd *ibpd, const struct ibv_c
 	return pd && pd->magic == MAGIC_PD && (!ibctx || ibpd->context == ibctx) ? pd : NULL;
 }
 
+/** shim_pd_check() - Return: 0, or a negative errno value for a PD that is none of @ibctx. */
+static inline int shim_pd_check(struct ibv_pd *ibpd, const struct ibv_context *ibctx)
+{
+	return shim_pd_of(ibpd, ibctx) ? 0 : -shim_unknown(ibpd);
+}
+
+/** shim_xrcd_of() - the shim's view of an XRC domain, or NULL if it is none of @ibctx. */
+static inline struct shim_xrcd *shim_xrcd_of(struct ibv_xrcd *ibxrcd,
+					     const struct ibv_context *ibctx)
+{
+	struct shim_xrcd *xrcd = (struct shim_xrcd *)ibxrcd;
+
+	return xrcd && xrcd->magic == MAGIC_XRCD && ibxrcd->context == ibctx ? xrcd : NULL;
+}
+
 /* --- domain.c --- */
 
 struct ibv_td *shim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr);

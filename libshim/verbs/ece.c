@@ -80,7 +80,9 @@ ERRNO_VERB(shim_modify_qp_rate_limit, (struct ibv_qp * qp, struct ibv_qp_rate_li
 
 	if (call_fails(CALL_ibv_modify_qp_rate_limit))
 		return errno;
-	if (!ctx || attr->comp_mask)
+	if (!ctx)
+		return shim_unknown(qp);
+	if (attr->comp_mask)
 		return EINVAL;
 	if (!ctx->dev->info.lim.rate_limit_max)
 		return EOPNOTSUPP;

@@ -214,7 +214,7 @@ static int flow_put_action(const struct ibv_flow_spec *spec, const struct ibv_co
 			return -EINVAL;
 		ctr = shim_counters_of(spec->flow_count.counters);
 		if (!ctr || ctr->counters.context != ibctx)
-			return -EINVAL;
+			return -shim_unknown(spec->flow_count.counters);
 		c->counters = ctr->handle + 1;
 		return 0;
 	case IBV_FLOW_SPEC_ACTION_HANDLE:
@@ -276,7 +276,7 @@ struct ibv_flow *shim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *att
 	if (call_fails(CALL_ibv_create_flow))
 		return NULL;
 	if (!ctx)
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(ibqp));
 	ret = flow_check_attr(qp, attr);
 	if (!ret)
 		ret = flow_put_specs(attr, ibqp->context, &cmd.flow);

@@ -96,7 +96,9 @@ ERRNO_VERB(shim_read_counters,
 
 	if (call_fails(CALL_ibv_read_counters))
 		return errno;
-	if (!ctx || (flags & ~(u32)IBV_READ_COUNTERS_ATTR_PREFER_CACHED))
+	if (!ctx)
+		return shim_unknown(counters);
+	if (flags & ~(u32)IBV_READ_COUNTERS_ATTR_PREFER_CACHED)
 		return EINVAL;
 	cmd.handle = c->handle;
 	cmd.ctr.n = n;

@@ -128,7 +128,7 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	int ret;
 
 	if (!ctx)
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(pd));
 	ret = ctx->dead ? -EIO : shim_mr_check_access(access);
 	if (!ret)
 		ret = mr_range_check(addr, len, access);
@@ -184,7 +184,7 @@ struct ibv_mr *shim_alloc_null_mr(struct ibv_pd *pd)
 	if (call_fails(CALL_ibv_alloc_null_mr))
 		return NULL;
 	if (!shim_pd_of(pd, NULL))
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(pd));
 	cmd.mr.kind = MR_NULL;
 	cmd.mr.len = SIZE_MAX;
 	cmd.mr.pd = pd->handle;
@@ -216,7 +216,7 @@ static int mr_rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *
 	if (!(flags & IBV_REREG_MR_CHANGE_PD))
 		pd = mr->mr.pd;
 	else if (!shim_pd_of(pd, mr->mr.context))
-		return -EINVAL;
+		return -shim_unknown(pd);
 	cmd->mr.addr = move ? (uintptr_t)addr : (uintptr_t)mr->mr.addr;
 	cmd->mr.len = move ? length : mr->mr.length;
 	cmd->mr.iova = mr->iova;
@@ -247,7 +247,11 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 
 	if (call_fails(CALL_ibv_rereg_mr))
 		return IBV_REREG_MR_ERR_CMD;
-	if (!ctx || !mr_rereg_is_valid(mr, flags, addr, length, (u32)access)) {
+	if (!ctx) {
+		errno = shim_unknown(ibmr);
+		return ibmr ? IBV_REREG_MR_ERR_CMD : IBV_REREG_MR_ERR_INPUT;
+	}
+	if (!mr_rereg_is_valid(mr, flags, addr, length, (u32)access)) {
 		errno = EINVAL;
 		return IBV_REREG_MR_ERR_INPUT;
 	}

@@ -32,7 +32,9 @@ struct ibv_mw *shim_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 
 	if (call_fails(CALL_ibv_alloc_mw))
 		return NULL;
-	if (!ctx || (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2))
+	if (!ctx)
+		return fail_null(-shim_unknown(pd));
+	if (type != IBV_MW_TYPE_1 && type != IBV_MW_TYPE_2)
 		return fail_null(-EINVAL);
 	cmd.mr.pd = pd->handle;
 	cmd.mr.kind = type == IBV_MW_TYPE_1 ? MW_1 : MW_2;

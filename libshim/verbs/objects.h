@@ -194,8 +194,8 @@ static inline int fail_minus(int ret)
 }
 
 /**
- * shim_unknown() - the answer of a verb that destroys @obj, which is no object any more: the kernel
- * finds none of that handle. Return: ENOENT; EINVAL for a null pointer.
+ * shim_unknown() - the answer of a verb to @obj, which has been destroyed or belongs to another
+ * context: the kernel finds no object of that handle. Return: ENOENT; EINVAL for a null pointer.
  */
 static inline int shim_unknown(const void *obj)
 {

@@ -68,16 +68,6 @@ static bool qp_type_has_ops(u32 type, u64 caps, u64 flags)
 	return !flags;
 }
 
-static bool is_cq_of(struct ibv_cq *cq, const struct ibv_context *ibctx)
-{
-	return cq && to_cq(cq)->magic == MAGIC_CQ && cq->context == ibctx;
-}
-
-static bool is_srq_of(struct ibv_srq *srq, const struct ibv_context *ibctx)
-{
-	return to_srq(srq)->magic == MAGIC_SRQ && srq->context == ibctx;
-}
-
 #define CREATE_KNOWN                                                                               \
 	(IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SCATTER_FCS |                           \
 	 IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN |                                \
@@ -122,41 +112,54 @@ static int qp_check_caps(const struct shim_context *ctx, const struct ibv_qp_cap
 		       : 0;
 }
 
-/* Check the objects that a QP of this type needs. */
+/* Check the objects of a QP that is no XRC target. */
+static int qp_check_objs(const struct ibv_context *ibctx, const struct ibv_qp_init_attr_ex *attr)
+{
+	int ret;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+		return -EINVAL;
+	ret = shim_pd_check(attr->pd, ibctx);
+	if (ret || (attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE))
+		return ret;
+	ret = shim_cq_check(attr->send_cq, ibctx);
+	if (ret || attr->qp_type == IBV_QPT_XRC_SEND)
+		return ret;
+	ret = shim_cq_check(attr->recv_cq, ibctx);
+	return !ret && attr->srq ? shim_srq_check(attr->srq, ibctx) : ret;
+}
+
+/* Check the type of a QP, and the objects and the capabilities that it needs. */
 static int qp_check_attr(const struct shim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
 {
 	const struct ibv_context *ibctx = &ctx->verbs.context;
-	bool pd = (attr->comp_mask & IBV_QP_INIT_ATTR_PD) && shim_pd_of(attr->pd, ibctx);
 	bool rss = attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
+	int ret;
 
 	switch (attr->qp_type) {
 	case IBV_QPT_RC:
-	case IBV_QPT_UC:
 	case IBV_QPT_UD:
-	case IBV_QPT_RAW_PACKET:
-		if (!pd || (rss && attr->qp_type != IBV_QPT_RAW_PACKET))
-			return -EINVAL;
 		if (rss)
-			return attr->srq ? -EINVAL : 0;
-		if (!is_cq_of(attr->send_cq, ibctx) || !is_cq_of(attr->recv_cq, ibctx))
 			return -EINVAL;
-		/* ibv_create_qp(3): RC and UD only. */
-		if (attr->srq && (!is_srq_of(attr->srq, ibctx) ||
-				  (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UD)))
+		break;
+	case IBV_QPT_UC:
+	case IBV_QPT_RAW_PACKET:
+		/* ibv_create_qp(3): SRQs of RC and UD only. */
+		if (attr->srq || (rss && attr->qp_type != IBV_QPT_RAW_PACKET))
 			return -EINVAL;
 		break;
 	case IBV_QPT_XRC_SEND:
-		if (!pd || !is_cq_of(attr->send_cq, ibctx))
-			return -EINVAL;
 		break;
 	case IBV_QPT_XRC_RECV:
-		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd ||
-		    ((struct shim_xrcd *)attr->xrcd)->magic != MAGIC_XRCD)
+		if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD))
 			return -EINVAL;
-		return 0;
+		return shim_xrcd_of(attr->xrcd, ibctx) ? 0 : -shim_unknown(attr->xrcd);
 	default:
 		return -EOPNOTSUPP;
 	}
+	ret = qp_check_objs(ibctx, attr);
+	if (ret || rss)
+		return ret;
 	return qp_check_caps(ctx, &attr->cap, attr->qp_type != IBV_QPT_XRC_SEND && !attr->srq);
 }
 
@@ -369,7 +372,7 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 	if (call_fails(CALL_ibv_create_qp))
 		return NULL;
 	if (!shim_pd_of(pd, NULL))
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(pd));
 	memset(&ex, 0, sizeof(ex));
 	/* The extended structure begins with the plain one. */
 	memcpy(&ex, attr, sizeof(*attr));

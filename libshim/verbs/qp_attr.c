@@ -138,7 +138,7 @@ ERRNO_EXPORT(ibv_modify_qp, (struct ibv_qp * ibqp, struct ibv_qp_attr *attr, int
 	if (call_fails(CALL_ibv_modify_qp))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibqp);
 	cmd.handle = ibqp->handle;
 	cmd.mod.mask = (u32)attr_mask;
 	cmd.mod.opened = qp->opened;
@@ -169,7 +169,7 @@ ERRNO_EXPORT(ibv_query_qp,
 		return errno;
 	(void)attr_mask; /* a hint: the attributes that the caller needs */
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibqp);
 	cmd.handle = ibqp->handle;
 	cmd.mod.opened = qp->opened;
 	ret = shim_obj_cmd(ctx, &cmd);

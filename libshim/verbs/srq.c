@@ -73,19 +73,45 @@ static void srq_ring_free(struct shim_srq *srq)
 	shim_domain_free(srq->parent, srq->free, DOMAIN_SRQ_SLOTS, srq->free_custom);
 }
 
+/* Check what an SRQ of another type than BASIC needs. */
+static int srq_check_type(struct ibv_context *ibctx, const struct hca_limits *lim,
+			  const struct ibv_srq_init_attr_ex *attr)
+{
+	u32 need = IBV_SRQ_INIT_ATTR_CQ;
+	int ret;
+
+	if (attr->srq_type != IBV_SRQT_XRC && attr->srq_type != IBV_SRQT_TM)
+		return -EINVAL;
+	need |= attr->srq_type == IBV_SRQT_XRC ? IBV_SRQ_INIT_ATTR_XRCD : IBV_SRQ_INIT_ATTR_TM;
+	if ((attr->comp_mask & need) != need)
+		return -EINVAL;
+	ret = shim_cq_check(attr->cq, ibctx);
+	if (ret)
+		return ret;
+	if (attr->srq_type == IBV_SRQT_XRC)
+		return shim_xrcd_of(attr->xrcd, ibctx) ? 0 : -shim_unknown(attr->xrcd);
+	return attr->tm_cap.max_num_tags && attr->tm_cap.max_num_tags <= lim->max_tags &&
+			       attr->tm_cap.max_ops && attr->tm_cap.max_ops <= LIM_TM_OPS
+		       ? 0
+		       : -EINVAL;
+}
+
 static int srq_check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_attr_ex *attr)
 {
 	const struct hca_limits *lim;
 	u32 known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
 		    IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
-	const struct shim_xrcd *xrcd = (const struct shim_xrcd *)attr->xrcd;
 	struct hca_dev buf;
+	int ret;
 
 	lim = shim_limits_now(shim_context_of(ibctx), &buf);
 	if (attr->comp_mask & ~known)
 		return -EOPNOTSUPP;
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !shim_pd_of(attr->pd, ibctx))
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD))
 		return -EINVAL;
+	ret = shim_pd_check(attr->pd, ibctx);
+	if (ret)
+		return ret;
 	if (!lim->max_srq)
 		return -EOPNOTSUPP;
 	if (!attr->attr.max_wr || attr->attr.max_wr > lim->max_srq_wr ||
@@ -93,21 +119,7 @@ static int srq_check_attr(struct ibv_context *ibctx, const struct ibv_srq_init_a
 		return -EINVAL;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) || attr->srq_type == IBV_SRQT_BASIC)
 		return 0;
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq ||
-	    to_cq(attr->cq)->magic != MAGIC_CQ || attr->cq->context != ibctx)
-		return -EINVAL;
-	if (attr->srq_type == IBV_SRQT_XRC)
-		return (attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) && xrcd &&
-				       xrcd->magic == MAGIC_XRCD
-			       ? 0
-			       : -EINVAL;
-	if (attr->srq_type != IBV_SRQT_TM)
-		return -EINVAL;
-	return (attr->comp_mask & IBV_SRQ_INIT_ATTR_TM) && attr->tm_cap.max_num_tags &&
-			       attr->tm_cap.max_num_tags <= lim->max_tags && attr->tm_cap.max_ops &&
-			       attr->tm_cap.max_ops <= LIM_TM_OPS
-		       ? 0
-		       : -EINVAL;
+	return srq_check_type(ibctx, lim, attr);
 }
 
 static int srq_create_cmd(struct shim_context *ctx, struct shim_srq *srq,
@@ -217,7 +229,7 @@ SHIM_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_ini
 	if (call_fails(CALL_ibv_create_srq))
 		return NULL;
 	if (!shim_pd_of(pd, NULL))
-		return fail_null(-EINVAL);
+		return fail_null(-shim_unknown(pd));
 	ex.srq_context = attr->srq_context;
 	ex.attr = attr->attr;
 	srq = srq_new(pd->context, &ex);
@@ -284,7 +296,7 @@ ERRNO_EXPORT(ibv_modify_srq, (struct ibv_srq * ibsrq, struct ibv_srq_attr *attr,
 	if (call_fails(CALL_ibv_modify_srq))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibsrq);
 	if (ctx->dead)
 		return EIO;
 	cmd.handle = srq->index;
@@ -308,7 +320,7 @@ ERRNO_EXPORT(ibv_query_srq, (struct ibv_srq * ibsrq, struct ibv_srq_attr *attr),
 	if (call_fails(CALL_ibv_query_srq))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return shim_unknown(ibsrq);
 	cmd.handle = srq->index;
 	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret)

@@ -56,6 +56,13 @@ static inline struct shim_srq *to_srq(struct ibv_srq *srq)
 	return (struct shim_srq *)srq;
 }
 
+/** shim_srq_check() - Return: 0, or a negative errno value for an SRQ that is none of @ibctx. */
+static inline int shim_srq_check(struct ibv_srq *srq, const struct ibv_context *ibctx)
+{
+	return srq && to_srq(srq)->magic == MAGIC_SRQ && srq->context == ibctx ? 0
+									       : -shim_unknown(srq);
+}
+
 static inline struct rq_wqe *shim_srq_slot(const struct shim_srq *srq, u32 slot)
 {
 	return (struct rq_wqe *)(srq->slots + (size_t)(slot & (srq->depth - 1)) * srq->stride);

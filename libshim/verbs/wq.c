@@ -98,17 +98,17 @@ static int wq_check_attr(struct ibv_context *ibctx, const struct ibv_wq_init_att
 {
 	const struct hca_limits *lim;
 	struct hca_dev buf;
+	int ret;
 
 	lim = shim_limits_now(shim_context_of(ibctx), &buf);
 	if (attr->comp_mask & ~(u32)IBV_WQ_INIT_ATTR_FLAGS)
 		return -EINVAL;
 	*flags = attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS ? attr->create_flags : 0;
-	if (attr->wq_type != IBV_WQT_RQ || !shim_pd_of(attr->pd, ibctx) || !attr->cq ||
-	    to_cq(attr->cq)->magic != MAGIC_CQ || attr->cq->context != ibctx)
+	if (attr->wq_type != IBV_WQT_RQ || !attr->max_wr || attr->max_wr > lim->max_qp_wr ||
+	    attr->max_sge > lim->max_sge)
 		return -EINVAL;
-	if (!attr->max_wr || attr->max_wr > lim->max_qp_wr || attr->max_sge > lim->max_sge)
-		return -EINVAL;
-	return 0;
+	ret = shim_pd_check(attr->pd, ibctx);
+	return ret ? ret : shim_cq_check(attr->cq, ibctx);
 }
 
 static int wq_create_cmd(struct shim_context *ctx, struct shim_rwq *wq,
@@ -213,7 +213,9 @@ ERRNO_VERB(shim_modify_wq, (struct ibv_wq * ibwq, struct ibv_wq_attr *attr), (ib
 
 	if (call_fails(CALL_ibv_modify_wq))
 		return errno;
-	if (!ctx || !attr->attr_mask)
+	if (!ctx)
+		return shim_unknown(ibwq);
+	if (!attr->attr_mask)
 		return EINVAL;
 	cmd.handle = ibwq->handle;
 	cmd.wq.mask = attr->attr_mask;
@@ -279,7 +281,7 @@ static int ind_table_fill(struct ibv_context *ibctx, const struct ibv_rwq_ind_ta
 		return -EINVAL;
 	for (i = 0; i < 1u << c->log_size; i++) {
 		if (!wq_of(attr->ind_tbl[i]) || attr->ind_tbl[i]->context != ibctx)
-			return -EINVAL;
+			return -shim_unknown(attr->ind_tbl[i]);
 		c->wq[i] = attr->ind_tbl[i]->handle;
 	}
 	return 0;
@@ -350,9 +352,10 @@ int shim_rss_fill(const struct ibv_qp_init_attr_ex *attr, struct cmd_qp *c)
 	const struct shim_ind *t = (const struct shim_ind *)attr->rwq_ind_tbl;
 	int ret;
 
-	if ((attr->comp_mask & both) != both || attr->qp_type != IBV_QPT_RAW_PACKET || !t ||
-	    t->magic != MAGIC_IND || t->table.context != attr->pd->context)
+	if ((attr->comp_mask & both) != both || attr->qp_type != IBV_QPT_RAW_PACKET || !t)
 		return -EINVAL;
+	if (t->magic != MAGIC_IND || t->table.context != attr->pd->context)
+		return -shim_unknown(t);
 	if (h->rx_hash_function != IBV_RX_HASH_FUNC_TOEPLITZ)
 		return -EOPNOTSUPP;
 	if (h->rx_hash_key_len != RSS_KEY || !h->rx_hash_key)

@@ -78,8 +78,8 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 		    IBV_QP_OPEN_ATTR_TYPE;
 	u32 need = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
 	struct shim_context *ctx = shim_context_of(ibctx);
-	struct shim_xrcd *xrcd = (struct shim_xrcd *)attr->xrcd;
 	struct hca_cmd cmd = { .op = CMD_OPEN_QP };
+	struct shim_xrcd *xrcd;
 	struct shim_qp *qp;
 
 	if (call_fails(CALL_ibv_open_qp))
@@ -87,7 +87,11 @@ struct ibv_qp *shim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *
 	if (!ctx)
 		return NULL;
 	if ((attr->comp_mask & ~known) || (attr->comp_mask & need) != need ||
-	    attr->qp_type != IBV_QPT_XRC_RECV || !xrcd || xrcd->magic != MAGIC_XRCD)
+	    attr->qp_type != IBV_QPT_XRC_RECV)
+		return fail_null(-EINVAL);
+	xrcd = shim_xrcd_of(attr->xrcd, ibctx);
+	/* Not ENOENT: this command of the kernel alone answers so. */
+	if (!xrcd)
 		return fail_null(-EINVAL);
 	cmd.qp.type = QPT_XRC_RECV;
 	cmd.qp.xrcd = xrcd->handle + 1;

@@ -6,6 +6,7 @@
 app app_device_domain
 app app_device_newer local
 app app_device_errno
+app app_device_unknown_handle
 app app_device_async_event
 app app_qp_ece
 export RDMAV_FORK_SAFE=1 IBV_FORK_SAFE=1 RDMAV_HUGEPAGES_SAFE=1 RDMAV_ALLOW_DISASSOC_DESTROY=1
@@ -17,5 +18,6 @@ export RUN_FLAGS="--isolated --fabric isolated"
 app app_device_domain
 app app_device_newer local
 app app_device_errno
+app app_device_unknown_handle
 app app_device_async_event
 done_testing

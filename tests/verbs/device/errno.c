@@ -60,38 +60,6 @@ static void test_context(void)
 	FAILS(ibv_destroy_ah(NULL), EINVAL);
 }
 
-/* The kernel looks the handle up, and finds none. */
-static void test_destroyed(void)
-{
-	struct ibv_cq *cq = ibv_create_cq(s->ctx, 4, NULL, NULL, 0);
-	struct ibv_pd *pd = ibv_alloc_pd(s->ctx);
-	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
-	struct ibv_srq *srq = ibv_create_srq(pd, &srq_attr);
-	struct ibv_mr *mr = ibv_reg_mr(pd, s->buf, 4096, IBV_ACCESS_LOCAL_WRITE);
-	struct ibv_qp_init_attr attr = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 1, .max_send_sge = 1 },
-	};
-	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
-	struct ibv_qp_attr qp_attr = { .qp_state = IBV_QPS_ERR };
-
-	if (!ok(qp && mr && srq && cq, "objects to destroy"))
-		return;
-	ok(!ibv_destroy_qp(qp) && !ibv_dereg_mr(mr) && !ibv_destroy_srq(srq) &&
-		   !ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd),
-	   "destroyed once");
-	FAILS(ibv_destroy_qp(qp), ENOENT);
-	FAILS(ibv_dereg_mr(mr), ENOENT);
-	FAILS(ibv_destroy_srq(srq), ENOENT);
-	FAILS(ibv_destroy_cq(cq), ENOENT);
-	FAILS(ibv_dealloc_pd(pd), ENOENT);
-	FAILS(ibv_modify_qp(qp, &qp_attr, IBV_QP_STATE), EINVAL);
-	FAILS(ibv_modify_srq(srq, &srq_attr.attr, IBV_SRQ_LIMIT), EINVAL);
-	FAILS(ibv_resize_cq(cq, 8), EINVAL);
-}
-
 int main(void)
 {
 	struct vb_side *b;
@@ -100,7 +68,6 @@ int main(void)
 	vb_open_two(2, argv, &s, &b);
 	test_busy();
 	test_context();
-	test_destroyed();
 	vb_close_two(s, b);
 	return tap_failed != 0;
 }
