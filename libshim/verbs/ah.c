@@ -2,6 +2,7 @@
 /**
  * DOC: address handles and multicast groups.
  */
+#include "emulator/av.h"
 #include "emulator/hca_port.h"
 #include "emulator/limits.h"
 #include "emulator/verbs/cmd.h"
@@ -124,7 +125,7 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 		return 0;
 	grh_parse(grh, sgid, dgid, &flow);
 	index = port_find_gid(p, dgid);
-	if (index < 0 && dgid[0] != 0xff && !(dgid[10] == 0xff && dgid[12] >= 224))
+	if (index < 0 && !gid_is_mcast(dgid))
 		return fail_minus(-EINVAL);
 	attr->is_global = 1;
 	memcpy(attr->grh.dgid.raw, sgid, 16);

@@ -5,6 +5,8 @@
  */
 #include "tests/lib/c/vb.h"
 
+#include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +159,35 @@ static int do_wrong_answers(struct vb_side *s, void *arg)
 	if (ibv_create_ah_from_wc(s->pd, &wc, grh, 1) || errno != EINVAL)
 		return 4;
 	return 0;
+}
+
+/* Whether the port of @s answers a datagram to an address by IPv6, or IPv4 mapped into it. */
+static bool is_answerable(struct vb_side *s, const char *dgid)
+{
+	struct ibv_grh grh = { .version_tclass_flow = htobe32(6u << 28), .sgid = s->info.gid };
+	struct ibv_wc wc = { .wc_flags = IBV_WC_GRH };
+	struct ibv_ah_attr attr;
+
+	inet_pton(AF_INET6, dgid, &grh.dgid);
+	errno = EINVAL;
+	return !ibv_init_ah_from_wc(s->ctx, 1, &wc, &grh, &attr) || errno != EINVAL;
+}
+
+static int do_groups(struct vb_side *s, void *arg)
+{
+	(void)arg;
+	return is_answerable(s, "ff0e::1") | is_answerable(s, "::ffff:239.1.1.1") << 1 |
+	       is_answerable(s, "::ffff:240.0.0.1") << 2 |
+	       is_answerable(s, "2001:db8::ff00:e000:1") << 3;
+}
+
+static void test_ah_of_group(void)
+{
+	char none = 0;
+	int ret = vb_call(b, do_groups, &none, 1);
+
+	ok((ret & 3) == 3, "a datagram to a group of IPv6 or IPv4 has an answer (%d)", ret);
+	ok(!(ret & 12), "one to a foreign address that looks like a group has none (%d)", ret);
 }
 
 static void test_ah_from_wc(void)
@@ -339,6 +370,7 @@ int main(int argc, char **argv)
 	test_ah_errors();
 	test_ah_use();
 	test_ah_from_wc();
+	test_ah_of_group();
 	test_drops();
 	test_controlled_qkey();
 	test_errors();
