@@ -108,6 +108,5 @@ SHIM_EXPORT void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	} else {
 		syscall(SYS_close, c->ch.fd);
 	}
-	c->magic = 0;
-	free(c);
+	shim_obj_retire(c, &c->magic);
 }

@@ -172,7 +172,10 @@ static inline struct ucma_id *to_ucma_id(struct rdma_cm_id *id)
 
 /* --- registry.c --- */
 
-/** ucma_chan_of() - NULL with errno: EINVAL: none of ours, EIO: inherited by a forked child. */
+/**
+ * ucma_chan_of() - the shim's view of a channel. Return: NULL with errno: EINVAL: a null pointer,
+ * EBADF: it was destroyed, as its descriptor was, EIO: inherited by a forked child.
+ */
 struct ucma_chan *ucma_chan_of(struct rdma_event_channel *ch);
 void ucma_chan_link(struct ucma_chan *c);
 /** ucma_chan_unlink() - the channel is destroyed; its unread events of the program are freed. */
@@ -182,7 +185,7 @@ void ucma_raise_fatal(void);
 /** ucma_forget_all() - in a forked child: it has no channels and no identifiers. */
 void ucma_forget_all(void);
 
-/** ucma_id_of() - NULL with errno EINVAL if it is none of ours. */
+/** ucma_id_of() - NULL with errno: ENOENT: it was destroyed, EINVAL: a null pointer. */
 struct ucma_id *ucma_id_of(struct rdma_cm_id *id);
 /** ucma_id_check() - 0; -EIO: inherited by a forked child; -EBADF: its channel was destroyed. */
 int ucma_id_check(const struct ucma_id *id);

@@ -233,7 +233,8 @@ static int event_take(struct ucma_chan *ch, struct ucma_event *ev)
 
 /**
  * rdma_get_cm_event() - rdma_get_cm_event(3).
- * Return: 0, or -1 with errno (EAGAIN: O_NONBLOCK; EIO: the fabric process has ended).
+ * Return: 0, or -1 with errno (EAGAIN: O_NONBLOCK; EBADF: the channel was destroyed; EIO: the
+ * fabric process has ended).
  */
 SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
@@ -243,10 +244,10 @@ SHIM_EXPORT int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdm
 
 	if (call_fails(CALL_rdma_get_cm_event))
 		return -1;
-	if (!ch)
-		return -1;
 	if (!event)
 		return fail_minus(-EINVAL);
+	if (!ch)
+		return -1;
 	ev = shim_obj_alloc(sizeof(*ev));
 	if (!ev)
 		return -1;

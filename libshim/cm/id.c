@@ -53,8 +53,7 @@ void ucma_id_free(struct ucma_id *c)
 	free(c->qp_init_attr);
 	rdma_freeaddrinfo(c->resolved);
 	free(c->connect);
-	c->magic = 0;
-	free(c);
+	shim_obj_retire(c, &c->magic);
 }
 
 int ucma_id_create(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
@@ -121,7 +120,7 @@ static int id_events_given(struct ucma_id *c, const struct hca_cmd *cmd, int ret
 
 /**
  * rdma_destroy_id() - rdma_destroy_id(3). Waits until its events have been acknowledged.
- * Return: 0, or -1 with errno (EINVAL: none of ours; EBADF: its channel was destroyed before).
+ * Return: 0, or -1 with errno (ENOENT: destroyed before; EBADF: its channel was).
  */
 SHIM_EXPORT int rdma_destroy_id(struct rdma_cm_id *id)
 {
@@ -172,7 +171,8 @@ static void id_set_channel(struct ucma_id *c, struct ucma_chan *to, bool sync)
 
 /**
  * rdma_migrate_id() - rdma_migrate_id(3). @channel: NULL: make it synchronous.
- * Return: 0, or -1 with errno (EINVAL: it is synchronous already).
+ * Return: 0, or -1 with errno (EINVAL: it is synchronous already; ENOENT: its channel was
+ * destroyed).
  */
 SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
@@ -195,6 +195,9 @@ SHIM_EXPORT int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel
 		return -1;
 	cmd.cm.ch = to->handle;
 	ret = ucma_id_check(c);
+	/* The new channel gets the command, which does not find the old one. */
+	if (ret == -EBADF)
+		ret = -ENOENT;
 	if (!ret)
 		ret = ucma_chan_drop_cmd(c, &cmd, false, to);
 	if (ret) {

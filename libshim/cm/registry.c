@@ -23,7 +23,7 @@ struct ucma_chan *ucma_chan_of(struct rdma_event_channel *ch)
 	struct ucma_chan *c = (struct ucma_chan *)ch;
 
 	if (!c || c->magic != MAGIC_UCMA_CHAN)
-		return fail_null(-EINVAL);
+		return fail_null(c ? -EBADF : -EINVAL);
 	return c->epoch == shim.epoch ? c : fail_null(-EIO);
 }
 
@@ -76,7 +76,7 @@ struct ucma_id *ucma_id_of(struct rdma_cm_id *id)
 {
 	struct ucma_id *c = to_ucma_id(id);
 
-	return c && c->magic == MAGIC_UCMA_ID ? c : fail_null(-EINVAL);
+	return c && c->magic == MAGIC_UCMA_ID ? c : fail_null(-shim_unknown(id));
 }
 
 int ucma_id_check(const struct ucma_id *c)

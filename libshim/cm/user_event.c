@@ -99,7 +99,7 @@ SHIM_EXPORT int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_ev
 
 /**
  * newer_rdma_write_cm_event() - rdma_write_cm_event(3).
- * Return: 0, or -1 with errno (EINVAL: none of ours, or not RDMA_CM_EVENT_USER).
+ * Return: 0, or -1 with errno (EINVAL: not RDMA_CM_EVENT_USER; ENOENT: destroyed before).
  */
 int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status,
 			      uint64_t arg)
@@ -108,7 +108,9 @@ int newer_rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type eve
 
 	if (call_fails(CALL_rdma_write_cm_event))
 		return -1;
-	if (!c || event != EVENT_USER)
+	if (event != EVENT_USER)
 		return fail_minus(-EINVAL);
+	if (!c)
+		return fail_minus(-shim_unknown(id));
 	return ucma_user_event_put(c, event, status, arg);
 }

@@ -5,9 +5,11 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 app app_cm_addrinfo
 app app_cm_newer
+app app_cm_unknown_id
 app app_cm_ep
 RUN_FLAGS='--profile minimal --fabric minimal' app app_cm_no_pd
 export RUN_FLAGS='--isolated --fabric isolated'
 app app_cm_newer
+app app_cm_unknown_id
 app app_cm_ep
 done_testing
