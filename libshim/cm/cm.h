@@ -92,7 +92,8 @@ struct ucma_mcast;
  * @sync: the channel is its own; calls wait for their event
  * @mc: multicast groups that it has joined, under @mut
  * @qp_init_attr: rdma_create_ep(3): for the QPs of requests; owned
- * @resolved: rdma_resolve_addrinfo(3): the latest result; owned
+ * @resolving: from rdma_resolve_addrinfo(3) until its result is taken or its error read; under @mut
+ * @resolved: its result; owned; under @mut
  * @initiator_depth, @responder_resources: as given to rdma_connect() or by the request's peer
  * @prev_next, @next: list of identifiers, under objs_lock
  * @removed: the loss of its device was reported; under objs_lock
@@ -116,6 +117,7 @@ struct ucma_id {
 	pthread_cond_t cond;
 	struct ucma_mcast *mc;
 	struct ibv_qp_init_attr *qp_init_attr;
+	bool resolving;
 	struct rdma_addrinfo *resolved;
 	u8 initiator_depth;
 	u8 responder_resources;

@@ -7,6 +7,10 @@
 
 #include "libshim/cm/cm.h"
 
+/* Events of rdma_resolve_addrinfo(3), of newer headers than those we build with. */
+#define UCMA_EVENT_ADDRINFO_RESOLVED ((enum rdma_cm_event_type)16)
+#define UCMA_EVENT_ADDRINFO_ERROR    ((enum rdma_cm_event_type)17)
+
 /* --- event.c --- */
 
 /**

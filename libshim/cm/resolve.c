@@ -17,10 +17,8 @@
 
 #include <stdlib.h>
 
-#define FLAG_SA	       0x10 /* RAI_SA */
-#define FLAG_DNS       0x20 /* RAI_DNS */
-#define EVENT_RESOLVED ((enum rdma_cm_event_type)16) /* RDMA_CM_EVENT_ADDRINFO_RESOLVED */
-#define EVENT_ERROR    ((enum rdma_cm_event_type)17) /* RDMA_CM_EVENT_ADDRINFO_ERROR */
+#define FLAG_SA	 0x10 /* RAI_SA */
+#define FLAG_DNS 0x20 /* RAI_DNS */
 
 /**
  * rdma_bind_addr() - rdma_bind_addr(3).
@@ -87,52 +85,107 @@ SHIM_EXPORT int
 newer_rdma_query_addrinfo(struct rdma_cm_id *ibid,
 			  struct rdma_addrinfo **info) __asm__("rdma_query_addrinfo");
 
+/* Begin: from then on another lookup is refused. Return: 0 or -EBUSY. */
+static int addrinfo_begin(struct ucma_id *id)
+{
+	bool busy;
+
+	pthread_mutex_lock(&id->mut);
+	busy = id->resolving;
+	id->resolving = true;
+	pthread_mutex_unlock(&id->mut);
+	return busy ? -EBUSY : 0;
+}
+
+/* End: take the result, if there is one. */
+static struct rdma_addrinfo *addrinfo_take(struct ucma_id *id)
+{
+	struct rdma_addrinfo *res;
+
+	pthread_mutex_lock(&id->mut);
+	res = id->resolved;
+	id->resolved = NULL;
+	if (res)
+		id->resolving = false;
+	pthread_mutex_unlock(&id->mut);
+	return res;
+}
+
+/* Look up, and queue the event. Return: 0, or -errno and no event. */
+static int addrinfo_lookup(struct ucma_id *id, const char *node, const char *service,
+			   const struct rdma_addrinfo *hints)
+{
+	int flags = hints ? hints->ai_flags & (FLAG_SA | FLAG_DNS) : 0;
+	struct rdma_addrinfo *res = NULL;
+	int ret;
+
+	if (flags == (FLAG_SA | FLAG_DNS) || (flags == FLAG_SA && node))
+		return -ENOTSUP;
+	if (flags & FLAG_SA)
+		return service ? -EOPNOTSUPP : -EINVAL;
+	if (!node && !service && !hints)
+		return -EINVAL;
+	ret = rdma_getaddrinfo(node, service, hints, &res);
+	if (ret == -1)
+		ret = -errno;
+	/* First, since the event may be read, and the result taken, before this returns. */
+	pthread_mutex_lock(&id->mut);
+	id->resolved = res;
+	pthread_mutex_unlock(&id->mut);
+	if (!ucma_user_event_put(id, ret ? UCMA_EVENT_ADDRINFO_ERROR : UCMA_EVENT_ADDRINFO_RESOLVED,
+				 ret, 0))
+		return 0;
+	ret = -errno;
+	rdma_freeaddrinfo(addrinfo_take(id));
+	return ret;
+}
+
 /**
  * newer_rdma_resolve_addrinfo() - rdma_resolve_addrinfo(3). A failed lookup is an event, too, whose
  * status is the EAI_ number, or -errno.
- * Return: 0, or -1 with errno (EOPNOTSUPP: RAI_SA) and no event.
+ * Return: 0, or -1 with errno (EBUSY: the result of an earlier lookup was not taken; ENOTSUP:
+ * RAI_SA) and no event.
  */
 int newer_rdma_resolve_addrinfo(struct rdma_cm_id *ibid, const char *node, const char *service,
 				const struct rdma_addrinfo *hints)
 {
-	int flags = hints ? hints->ai_flags & (FLAG_SA | FLAG_DNS) : 0;
 	struct ucma_id *id = ucma_id_of(ibid);
-	struct rdma_addrinfo *res = NULL;
 	int ret;
 
 	if (call_fails(CALL_rdma_resolve_addrinfo))
 		return -1;
 	if (!id)
 		return -1;
-	if ((!node && !service && !hints) || flags == (FLAG_SA | FLAG_DNS))
-		return fail_minus(-EINVAL);
-	if (flags & FLAG_SA)
-		return fail_minus(-EOPNOTSUPP);
-	ret = rdma_getaddrinfo(node, service, hints, &res);
-	if (ret == -1)
-		ret = -errno;
-	/* First, since the event may be read, and the result queried, before this returns. */
-	rdma_freeaddrinfo(id->resolved);
-	id->resolved = res;
-	if (ucma_user_event_put(id, ret ? EVENT_ERROR : EVENT_RESOLVED, ret, 0))
-		return -1;
-	return ucma_complete(id);
+	ret = addrinfo_begin(id);
+	if (ret)
+		return fail_minus(ret);
+	ret = addrinfo_lookup(id, node, service, hints);
+	if (!ret)
+		return ucma_complete(id);
+	pthread_mutex_lock(&id->mut);
+	id->resolving = false;
+	pthread_mutex_unlock(&id->mut);
+	return fail_minus(ret);
 }
 
 /**
- * newer_rdma_query_addrinfo() - rdma_query_addrinfo(3): a copy of the result, owned by the caller.
- * Return: 0, or -1 with errno (EINVAL: there is no result).
+ * newer_rdma_query_addrinfo() - rdma_query_addrinfo(3): the result, which the caller owns then.
+ * Return: 0, or -1 with errno (EINVAL: a null pointer; ENOENT: there is no result).
  */
 int newer_rdma_query_addrinfo(struct rdma_cm_id *ibid, struct rdma_addrinfo **info)
 {
 	struct ucma_id *id = ucma_id_of(ibid);
+	struct rdma_addrinfo *res;
 
 	if (call_fails(CALL_rdma_query_addrinfo))
 		return -1;
 	if (!id)
 		return -1;
-	if (!id->resolved || !info)
+	if (!info)
 		return fail_minus(-EINVAL);
-	/* With hints alone, rdma_getaddrinfo() copies them and resolves nothing. */
-	return rdma_getaddrinfo(NULL, NULL, id->resolved, info);
+	res = addrinfo_take(id);
+	if (!res)
+		return fail_minus(-ENOENT);
+	*info = res;
+	return 0;
 }

@@ -39,6 +39,8 @@ bool ucma_user_event_take(struct ucma_chan *ch, struct ucma_event *ev)
 		pthread_mutex_lock(&ev->id->mut);
 		ev->id->delivered++;
 		ev->id->user++;
+		if (ev->event.event == UCMA_EVENT_ADDRINFO_ERROR)
+			ev->id->resolving = false;
 		pthread_mutex_unlock(&ev->id->mut);
 	}
 	pthread_mutex_unlock(&objs_lock);

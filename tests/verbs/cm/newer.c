@@ -40,28 +40,49 @@ static int next_event(struct rdma_event_channel *ch, int *status)
 static void test_async(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct rdma_addrinfo hints = { .ai_flags = FLAG_DNS, .ai_port_space = RDMA_PS_TCP };
-	struct rdma_addrinfo *res;
+	struct rdma_addrinfo *res = NULL;
 	int status = -1;
 
-	ok(fails(query(id, &res), EINVAL), "before a lookup: EINVAL");
+	ok(fails(query(id, &res), ENOENT), "before a lookup: ENOENT");
 	ok(!resolve(id, "127.0.0.1", "7471", &hints) && next_event(ch, &status) == EVENT_RESOLVED &&
 		   !status,
 	   "a lookup ends in its event");
+	ok(fails(resolve(id, "127.0.0.1", "7471", &hints), EBUSY),
+	   "another lookup while its result is there: EBUSY");
+	ok(fails(query(id, NULL), EINVAL), "a result to nowhere: EINVAL");
 	if (ok(!query(id, &res), "rdma_query_addrinfo"))
 		ok(res->ai_family == AF_INET && res->ai_dst_len && res->ai_qp_type == IBV_QPT_RC,
 		   "has what was found");
 	rdma_freeaddrinfo(res);
+	ok(fails(query(id, &res), ENOENT), "once");
 	hints.ai_flags |= RAI_NUMERICHOST;
-	ok(!resolve(id, "localhost", "7471", &hints) && next_event(ch, &status) == EVENT_ERROR &&
-		   status == EAI_NONAME,
-	   "a lookup that fails, too");
-	ok(fails(query(id, &res), EINVAL), "a failed lookup leaves no result");
-	hints.ai_flags = FLAG_DNS | FLAG_SA;
-	ok(fails(resolve(id, "127.0.0.1", NULL, &hints), EINVAL),
-	   "DNS and service records at once: EINVAL");
+	ok(!resolve(id, "localhost", "7471", &hints), "a lookup that fails");
+	ok(fails(resolve(id, "127.0.0.1", "7471", NULL), EBUSY), "is not over before its event");
+	ok(next_event(ch, &status) == EVENT_ERROR && status == EAI_NONAME, "which says why");
+	ok(fails(query(id, &res), ENOENT), "a failed lookup leaves no result");
+	ok(!resolve(id, "127.0.0.1", "7471", NULL) && next_event(ch, &status) == EVENT_RESOLVED &&
+		   !query(id, &res),
+	   "and another lookup is possible");
+	rdma_freeaddrinfo(res);
+}
+
+static void test_refused(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+{
+	struct rdma_addrinfo hints = { .ai_flags = FLAG_DNS | FLAG_SA };
+	int status;
+
+	ok(fails(resolve(id, NULL, "7471", &hints), ENOTSUP),
+	   "DNS and service records at once: ENOTSUP");
 	hints.ai_flags = FLAG_SA;
+	ok(fails(resolve(id, "127.0.0.1", "7471", &hints), ENOTSUP),
+	   "service records of a host: ENOTSUP");
+	ok(fails(resolve(id, NULL, NULL, &hints), EINVAL), "of no service: EINVAL");
 	ok(fails(resolve(id, NULL, "7471", &hints), EOPNOTSUPP), "service records: EOPNOTSUPP");
 	ok(fails(resolve(id, NULL, NULL, NULL), EINVAL), "nothing at all: EINVAL");
+	ok(fails(resolve(NULL, "127.0.0.1", NULL, NULL), EINVAL), "of no identifier: EINVAL");
+	/* A result that nobody takes goes with its identifier. */
+	ok(!resolve(id, "127.0.0.1", "7471", NULL) && next_event(ch, &status) == EVENT_RESOLVED,
+	   "a refused lookup is in nobody's way");
 }
 
 int main(void)
@@ -75,6 +96,7 @@ int main(void)
 		return 1;
 	if (ok(!rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), "an identifier")) {
 		test_async(ch, id);
+		test_refused(ch, id);
 		rdma_destroy_id(id);
 	}
 	if (ok(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), "a synchronous one")) {
