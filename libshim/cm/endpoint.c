@@ -111,6 +111,8 @@ static int ep_check_request(struct rdma_cm_id *listen, const struct rdma_cm_even
 	const struct ucma_id *id = to_ucma_id(listen);
 	struct ibv_qp_init_attr attr;
 
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return ECONNREFUSED;
 	if (event->status)
 		return abs(event->status);
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -124,7 +126,7 @@ static int ep_check_request(struct rdma_cm_id *listen, const struct rdma_cm_even
 /**
  * rdma_get_request() - rdma_get_request(3): a request, whose event becomes its identifier's.
  * Another event, or a request that cannot get a QP, becomes the listener's event.
- * Return: 0, or -1 with errno.
+ * Return: 0, or -1 with errno (ECONNREFUSED: the identifier's own connection was rejected).
  */
 SHIM_EXPORT int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **idp)
 {

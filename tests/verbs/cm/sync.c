@@ -290,6 +290,31 @@ static void test_refused(int port, const char *why)
 	rdma_destroy_ep(id);
 }
 
+/* rdma_get_request() of an identifier whose own connection is rejected. */
+static void test_request_refused(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param param = { .qp_num = 0x99, .retry_count = 7 };
+	struct rdma_cm_id *id = NULL, *none = NULL;
+	struct sockaddr_storage to;
+
+	/* Nobody listens there. */
+	cm_addr(peer_addr(false), 1, &to);
+	must(ch && !rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), "rdma_create_id");
+	must(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000) &&
+		     !rdma_resolve_route(id, 2000),
+	     "resolving");
+	ok(!rdma_migrate_id(id, ch) && !rdma_connect(id, &param) && !rdma_migrate_id(id, NULL),
+	   "a connection whose event is not read");
+	errno = 0;
+	ok(rdma_get_request(id, &none) == -1 && errno == ECONNREFUSED && !none,
+	   "rdma_get_request: ECONNREFUSED");
+	ok(id->event && id->event->event == RDMA_CM_EVENT_REJECTED && id->event->status == 8,
+	   "by REJECTED, 8");
+	ok(!rdma_destroy_id(id), "rdma_destroy_id");
+	rdma_destroy_event_channel(ch);
+}
+
 static void test_ids(void)
 {
 	struct sockaddr_storage to;
@@ -354,5 +379,6 @@ int main(int argc, char **argv)
 	ok(!status, "the server ends");
 	test_refused(common->port[2], "nobody listens");
 	test_ids();
+	test_request_refused();
 	return tap_failed != 0;
 }
