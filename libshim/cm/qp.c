@@ -61,26 +61,36 @@ SHIM_EXPORT int rdma_init_qp_attr(struct rdma_cm_id *ibid, struct ibv_qp_attr *a
 	return id_qp_attr(id, attr->qp_state, attr, mask);
 }
 
-/* Give the QP the peer's ECE options. */
+/* Give the QP the peer's ECE options: none, if the peer's device is of another vendor. */
 static int id_accept_ece(struct ucma_id *id, struct ibv_qp *qp)
 {
-	struct ibv_ece ece = id->remote_ece;
+	struct ibv_ece ece = { .vendor_id = id->local_ece.vendor_id };
 	int ret;
 
-	if (!ece.vendor_id)
-		return 0;
+	if (id->remote_ece.vendor_id == ece.vendor_id)
+		ece.options = id->remote_ece.options;
 	ret = ibv_set_ece(qp, &ece);
 	return ret == EOPNOTSUPP ? 0 : rdma_seterrno(ret);
 }
 
+/* A new QP. That its device has no ECE is no error. */
 static int id_init_ece(struct ucma_id *id, struct ibv_qp *qp)
 {
-	struct ibv_ece ece;
+	struct ibv_ece ece = { 0 };
 	int ret = ibv_query_ece(qp, &ece);
 
-	if (ret)
+	if (ret && ret != EOPNOTSUPP)
 		return rdma_seterrno(ret);
-	id->local_ece = ece;
+	id->local_ece.vendor_id = ece.vendor_id;
+	id->local_ece.options = ece.options;
+	return id->remote_ece.vendor_id ? id_accept_ece(id, qp) : 0;
+}
+
+/* The active side: a peer answers with the vendor of the request, or with none. */
+static int id_check_ece(struct ucma_id *id, struct ibv_qp *qp)
+{
+	if (id->remote_ece.vendor_id && id->remote_ece.vendor_id != id->local_ece.vendor_id)
+		return fail_minus(-EINVAL);
 	return id_accept_ece(id, qp);
 }
 
@@ -93,8 +103,7 @@ int ucma_qp_rtr(struct ucma_id *id, u8 resp_res)
 	if (!qp)
 		return 0;
 	/* INIT again: its access flags are known only now. */
-	if (id_accept_ece(id, qp) || id_qp_move(id, qp, IBV_QPS_INIT) ||
-	    id_qp_attr(id, IBV_QPS_RTR, &attr, &mask))
+	if (id_qp_move(id, qp, IBV_QPS_INIT) || id_qp_attr(id, IBV_QPS_RTR, &attr, &mask))
 		return -1;
 	if (resp_res != RDMA_MAX_RESP_RES)
 		attr.max_dest_rd_atomic = resp_res;
@@ -127,8 +136,8 @@ int ucma_establish(struct ucma_id *c)
 	struct hca_cmd cmd = { 0 };
 	int err;
 
-	if (!ucma_qp_rtr(c, RDMA_MAX_RESP_RES) && !ucma_qp_rts(c, RDMA_MAX_INIT_DEPTH) &&
-	    !ucma_id_cmd(c, CMD_CM_ACCEPT, &cmd))
+	if (!(c->id.qp && id_check_ece(c, c->id.qp)) && !ucma_qp_rtr(c, RDMA_MAX_RESP_RES) &&
+	    !ucma_qp_rts(c, RDMA_MAX_INIT_DEPTH) && !ucma_id_cmd(c, CMD_CM_ACCEPT, &cmd))
 		return 0;
 	err = errno;
 	ucma_qp_err(c);

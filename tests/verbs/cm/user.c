@@ -315,6 +315,28 @@ static void test_ece(unsigned int port)
 	}
 }
 
+/* The server's QP is its identifier's, and its device is of another vendor than the options. */
+static void test_ece_of_another_vendor(unsigned int port)
+{
+	struct step mine = { .i = A, .ece = { .vendor_id = 0x15b3, .options = 0x12345678 } };
+	struct cm_parm p = cm_parm(0, 0);
+	struct step got = { .i = A };
+
+	cm_resolved(a, A, CH_A, RDMA_PS_TCP, vb_addr(b, false), port);
+	ok(!vb_call(a, do_set_ece, &mine, sizeof(mine)), "rdma_set_local_ece");
+	p.qpn = 0x80;
+	ok(!cm_connect(a, A, &p), "rdma_connect");
+	cm_expect(b, CH_B, B, RDMA_CM_EVENT_CONNECT_REQUEST, 0, NULL, "CONNECT_REQUEST");
+	ok(!cm_qp(b, B) && !cm_accept(b, B, &p), "a QP of another vendor's device accepts");
+	cm_expect(a, CH_A, A, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, NULL, "CONNECT_RESPONSE");
+	ok(!vb_call(a, do_get_ece, &got, sizeof(got)) && got.ece.vendor_id == 0x15b3 &&
+		   !got.ece.options,
+	   "without options: %#x", got.ece.options);
+	ok(!cm_destroy(a, A), "rdma_destroy_id");
+	cm_expect(b, CH_B, B, RDMA_CM_EVENT_REJECTED, 28, NULL, "REJECTED, 28");
+	ok(!cm_qp_destroy(b, B) && !cm_destroy(b, B), "rdma_destroy_id");
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int port;
@@ -328,6 +350,7 @@ int main(int argc, char **argv)
 	test_notify(port);
 	test_half_destroyed(port);
 	test_ece(port);
+	test_ece_of_another_vendor(port);
 	cm_quiet(a, CH_A, "no event is left");
 	cm_quiet(b, CH_B, "nor at the server");
 	ok(!cm_destroy(b, LISTENER), "the listener goes");
