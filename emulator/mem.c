@@ -113,6 +113,7 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 		/* Each entry is read once: the client can still write to the ring. */
 		struct wq_sge s = *(const volatile struct wq_sge *)&sge[i];
 		const struct hca_mr *mr;
+		u64 len;
 
 		if (!s.len)
 			continue;
@@ -120,12 +121,13 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 			*total += s.len;
 			continue;
 		}
+		len = min_u64(s.len, used - *total);
 		mr = hca_mr_by_key(hca, s.lkey);
 		if (!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
-		    !mr_translate(mr, s.addr, s.len, &mem->iov[mem->n]) ||
+		    !mr_translate(mr, s.addr, len, &mem->iov[mem->n]) ||
 		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
 			*bad = s.lkey;
-			return key_refuse(hca, pd, 0, s.lkey, s.addr, s.len, need);
+			return key_refuse(hca, pd, 0, s.lkey, s.addr, len, need);
 		}
 		if (likely(mr->kind != MR_NULL))
 			owner = mr->client;

@@ -14,7 +14,8 @@ struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key);
 /**
  * mem_local() - check a scatter/gather list against the protection domain and turn it into memory.
  * @need: ACC_LOCAL_WRITE when it is written to, else 0
- * @used: bytes that the message takes of it; entries beyond are counted but not looked at
+ * @used: bytes that the message takes of it. As in rxe's copy_data() (rxe_mr.c), only these must
+ *	lie in their regions: @mem ends with them, and entries after them are counted, not checked
  * Return: 0, or -EACCES with the refused key in *bad. *total gets the sum of lengths.
  */
 int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,

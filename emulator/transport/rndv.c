@@ -199,8 +199,8 @@ int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 		rndv_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
 		return 0;
 	}
-	if (mem_local(e->hca, e->hca->srq[tag->srq].pd, &tag->sge, 1, ACC_LOCAL_WRITE, ~0ULL, &dst,
-		      &room, &bad) ||
+	if (mem_local(e->hca, e->hca->srq[tag->srq].pd, &tag->sge, 1, ACC_LOCAL_WRITE, at + b->len,
+		      &dst, &room, &bad) ||
 	    tag->len > room)
 		ret = -EFAULT_DST;
 	else if (b->len)

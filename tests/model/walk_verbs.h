@@ -329,6 +329,7 @@ void make_send(struct vobj *o, struct vwr *w);
 /** make_bind() - of a window of the type, by @o. Return: whether there is one. */
 bool make_bind(struct vobj *o, struct vwr *w, enum ibv_mw_type type);
 struct ibv_sge some_sge(const struct vobj *qp, unsigned int need, bool dst, uint32_t len);
+void stretch_sge(int actor, struct ibv_sge *s);
 uint32_t some_length(void);
 bool is_atomic(enum ibv_wr_opcode op);
 /** is_rd() - READ or atomic: a response answers it. */

@@ -60,7 +60,30 @@ static struct vobj *some_window(int actor, const struct vobj *pd, unsigned int n
 	return NULL;
 }
 
-/* Breaks a valid SGE, so that the post must be refused. */
+/*
+ * Whether entries may reach the region's end from @room bytes before it: a message that ends there
+ * writes these bytes, and others count upon the sources and the words.
+ */
+static bool ends_in_dst(int actor, const struct vobj *mr, uint64_t room)
+{
+	uint64_t end = mr->mr.addr + mr->mr.len - (uintptr_t)wd->area[actor];
+
+	return end <= AREA_WORD && end >= AREA_SRC + room;
+}
+
+/* Makes an entry of a receive longer than its region: what messages take of it is what counts. */
+void stretch_sge(int actor, struct ibv_sge *s)
+{
+	const struct vobj *mr = mr_by_key(actor, s->lkey);
+	struct vregion r;
+
+	if (!mr || !vregion_of(actor, s->lkey, &r) || !vregion_has(&r, s->addr, s->length) ||
+	    !ends_in_dst(actor, mr, r.iova + r.len - s->addr))
+		return;
+	s->length = (uint32_t)(r.iova + r.len - s->addr) + 1 + vpick(20000);
+}
+
+/* Breaks a valid SGE, so that the post must be refused, or the bytes at its end. */
 static void spoil_sge(int actor, const struct vobj *mr, struct ibv_sge *s)
 {
 	const struct vobj *other;
@@ -70,7 +93,8 @@ static void spoil_sge(int actor, const struct vobj *mr, struct ibv_sge *s)
 		s->lkey ^= vpick(1 << 28);
 		break;
 	case 1:
-		s->addr = mr->mr.iova + mr->mr.len - (s->length ? s->length - 1 : 0);
+		if (ends_in_dst(actor, mr, s->length))
+			s->addr = mr->mr.iova + mr->mr.len - (s->length ? s->length - 1 : 0);
 		break;
 	default:
 		other = vany(actor, V_MR);

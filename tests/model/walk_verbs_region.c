@@ -50,13 +50,14 @@ int vmodel_local(int actor, const struct vobj *pd, const struct vwr *w, unsigned
 	for (int i = 0; i < w->n; i++) {
 		const struct ibv_sge *s = &w->sge[i];
 		struct vregion r;
+		uint64_t len = s->length < used - total ? s->length : used - total;
 
 		if (!s->length)
 			continue;
 		if (total >= used)
 			break;
 		if (!mr_by_key(actor, s->lkey) || !vregion_of(actor, s->lkey, &r) || r.pd != pd ||
-		    (r.access & need) != need || !vregion_has(&r, s->addr, s->length))
+		    (r.access & need) != need || !vregion_has(&r, s->addr, len))
 			return IBV_WC_LOC_PROT_ERR;
 		total += s->length;
 	}

@@ -67,27 +67,48 @@ static void split_list(struct vcheck *to, struct vcheck *head, uint32_t at)
 	}
 }
 
+/* Let @c's bytes go to the first @len of a list of @actor's. */
+static void add_place(struct vcheck *c, int actor, const struct vwr *r, uint32_t len)
+{
+	c->n_dst = vreal_list(actor, r->sge, r->n, c->dst);
+	for (int i = 0; i < c->n_dst; i++) {
+		if (c->dst[i].length > len)
+			c->dst[i].length = len;
+		len -= c->dst[i].length;
+	}
+}
+
 void vmodel_moves(struct vobj *a, const struct vwr *w, const struct vrx *rx, uint32_t at)
 {
 	const struct vwr *r = &rx->q->wr[rx->q->done % VDEPTH];
 	struct vcheck *c = new_check(w, w->len);
 
 	add_payload(c, a, w);
-	c->n_dst = vreal_list(rx->owner->actor, r->sge, r->n, c->dst);
+	add_place(c, rx->owner->actor, r, at + w->len);
 	if (at) /* a header, of which no more is known than where it is */
 		split_list(c, new_check(w, 0), at);
+}
+
+/* A message that is refused may have filled the list up to the packet that is at fault. */
+static void fill_in_part(int actor, const struct vwr *r, uint32_t len)
+{
+	add_place(new_check(r, 0), actor, r, len);
 }
 
 int vmodel_fits(const struct vrx *rx, uint32_t len)
 {
 	const struct vwr *r = &rx->q->wr[rx->q->done % VDEPTH];
+	int actor = rx->owner->actor, status;
 	uint64_t room = 0;
 
 	for (int i = 0; i < r->n; i++)
 		room += r->sge[i].length;
-	if (vmodel_local(rx->owner->actor, rx->owner->uses[U_PD], r, IBV_ACCESS_LOCAL_WRITE, len))
-		return IBV_WC_LOC_PROT_ERR;
-	return len > room ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
+	status = vmodel_local(actor, rx->owner->uses[U_PD], r, IBV_ACCESS_LOCAL_WRITE, len);
+	if (!status && len > room)
+		status = IBV_WC_LOC_LEN_ERR;
+	if (status)
+		fill_in_part(actor, r, len);
+	return status;
 }
 
 /* Return: false when the requester must wait for a receive. */
@@ -252,6 +273,8 @@ static bool rc_rdma(struct vobj *a, const struct vwr *w, const struct vrx *rx,
 	if (is_rd(w->op) && list_refused(a, w)) {
 		if (is_atomic(w->op))
 			do_atomic(a, w, t, false);
+		else
+			fill_in_part(a->actor, w, w->len);
 		vmodel_send_failed(a, IBV_WC_LOC_PROT_ERR);
 		return true;
 	}

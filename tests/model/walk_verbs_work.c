@@ -232,9 +232,12 @@ void vpost_recv(struct vobj *o)
 		memset(&w[i], 0, sizeof(w[i]));
 		w[i].id = ++wd->next_id;
 		w[i].n = vchance(60) ? 0 : (int)q->max_sge;
-		for (int k = 0; k < w[i].n; k++)
+		for (int k = 0; k < w[i].n; k++) {
 			w[i].sge[k] = some_sge(o, IBV_ACCESS_LOCAL_WRITE, true,
 					       vchance(60) ? some_length() : 20000);
+			if (vchance(20))
+				stretch_sge(o->actor, &w[i].sge[k]);
+		}
 		wr[i] = (struct ibv_recv_wr){ .wr_id = w[i].id,
 					      .sg_list = w[i].sge,
 					      .num_sge = w[i].n,
