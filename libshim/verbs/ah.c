@@ -113,7 +113,9 @@ SHIM_EXPORT int ibv_init_ah_from_wc(struct ibv_context *ibctx, uint8_t port, str
 
 	if (call_fails(CALL_ibv_init_ah_from_wc))
 		return -1;
-	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
+	if (!ctx)
+		return -1;
+	p = shim_device_port(shim_device_now(ctx, &buf), port);
 	if (!p)
 		return fail_minus(-EINVAL);
 	memset(attr, 0, sizeof(*attr));

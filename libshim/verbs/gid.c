@@ -15,14 +15,19 @@ enum gid_type_sysfs {
 	GID_TYPE_SYSFS_ROCE_V2,
 };
 
-/* Return: 0, -EINVAL (no such port or index), -ENODATA (empty; @e then has a zero GID). */
+/*
+ * Return: 0, -EINVAL (no such port or index), -EBADF (closed), -ENODATA (empty; @e then has a zero
+ * GID).
+ */
 static int gid_entry_get(struct ibv_context *ibctx, u32 port, u32 index, struct ibv_gid_entry *e)
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
 	const struct hca_port *p;
 	struct hca_dev buf;
 
-	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
+	if (!ctx)
+		return -errno;
+	p = shim_device_port(shim_device_now(ctx, &buf), port);
 	if (!p || index >= HCA_GIDS)
 		return -EINVAL;
 	memset(e, 0, sizeof(*e));
@@ -90,7 +95,9 @@ SHIM_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *ibctx, struct ibv_g
 		return -errno;
 	if (flags)
 		return -EOPNOTSUPP;
-	if (!ctx || !max_entries)
+	if (!ctx)
+		return -errno;
+	if (!max_entries)
 		return -EINVAL;
 	for (i = 0; i < ctx->dev->info.n_ports * HCA_GIDS; i++) {
 		ret = gid_entry_get(ibctx, i / HCA_GIDS + 1, i % HCA_GIDS, &e);

@@ -56,7 +56,7 @@ struct shim_context *shim_context_of(struct ibv_context *ibctx)
 	if (!ibctx || ibctx->abi_compat != (void *)-1)
 		return fail_null(-EINVAL);
 	ctx = container_of(ibctx, struct shim_context, verbs.context);
-	return ctx->magic == MAGIC_CONTEXT ? ctx : fail_null(-EINVAL);
+	return ctx->magic == MAGIC_CONTEXT ? ctx : fail_null(-EBADF);
 }
 
 void shim_context_get(struct shim_context *ctx)

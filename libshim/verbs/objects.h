@@ -120,7 +120,8 @@ int shim_objs_init(void);
  */
 void *shim_obj_alloc(size_t size);
 /**
- * shim_context_of() - the shim's view of a context, or NULL with errno EINVAL if it is not ours.
+ * shim_context_of() - the shim's view of a context, or NULL with errno: EINVAL if it is not ours,
+ * EBADF if it was closed, as its descriptor was.
  */
 struct shim_context *shim_context_of(struct ibv_context *ibctx);
 void shim_context_get(struct shim_context *ctx);

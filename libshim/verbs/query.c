@@ -74,7 +74,7 @@ ERRNO_EXPORT(ibv_query_device, (struct ibv_context * ibctx, struct ibv_device_at
 	if (call_fails(CALL_ibv_query_device))
 		return errno;
 	if (!ctx)
-		return EINVAL;
+		return errno;
 	device_attr_fill(ctx, shim_limits_now(ctx, &buf), attr);
 	return 0;
 }
@@ -158,7 +158,9 @@ ERRNO_VERB(shim_query_device_ex,
 
 	if (call_fails(CALL_ibv_query_device_ex))
 		return errno;
-	if (!ctx || (input && input->comp_mask))
+	if (!ctx)
+		return errno;
+	if (input && input->comp_mask)
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
 	lim = shim_limits_now(ctx, &buf);
@@ -182,7 +184,9 @@ ERRNO_VERB(shim_query_rt_values, (struct ibv_context * ibctx, struct ibv_values_
 
 	if (call_fails(CALL_ibv_query_rt_values_ex))
 		return errno;
-	if (!ctx || (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK))
+	if (!ctx)
+		return errno;
+	if (values->comp_mask & ~(uint32_t)IBV_VALUES_MASK_RAW_CLOCK)
 		return EINVAL;
 	/* As with other providers, tv_nsec alone has the clock's ticks; here they are ns. */
 	values->raw_clock.tv_sec = 0;
@@ -206,8 +210,10 @@ ERRNO_VERB(shim_query_port,
 
 	if (call_fails(CALL_ibv_query_port))
 		return errno;
-	d = ctx ? shim_device_now(ctx, &buf) : NULL;
-	p = d ? shim_device_port(d, port) : NULL;
+	if (!ctx)
+		return errno;
+	d = shim_device_now(ctx, &buf);
+	p = shim_device_port(d, port);
 	if (!p)
 		return EINVAL;
 	memset(&a, 0, sizeof(a));
@@ -254,7 +260,9 @@ SHIM_EXPORT int ibv_query_pkey(struct ibv_context *ibctx, uint8_t port, int inde
 
 	if (call_fails(CALL_ibv_query_pkey))
 		return -1;
-	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
+	if (!ctx)
+		return -1;
+	p = shim_device_port(shim_device_now(ctx, &buf), port);
 	if (!p || index < 0 || (u32)index >= ctx->dev->info.lim.pkeys)
 		return fail_minus(-EINVAL);
 	*pkey = htons(p->pkey[index]);
@@ -271,7 +279,9 @@ SHIM_EXPORT int ibv_get_pkey_index(struct ibv_context *ibctx, uint8_t port, __be
 
 	if (call_fails(CALL_ibv_get_pkey_index))
 		return -1;
-	p = ctx ? shim_device_port(shim_device_now(ctx, &buf), port) : NULL;
+	if (!ctx)
+		return -1;
+	p = shim_device_port(shim_device_now(ctx, &buf), port);
 	if (!p)
 		return fail_minus(-EINVAL);
 	for (i = 0; i < ctx->dev->info.lim.pkeys; i++)

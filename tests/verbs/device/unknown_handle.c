@@ -320,6 +320,33 @@ static void test_made_of(const struct objs *o, const struct objs *mine)
 	   "ibv_rereg_mr() to that PD: the command's ENOENT");
 }
 
+/* A context that is closed, and nothing is left in it. */
+static void test_closed_context(void)
+{
+	struct ibv_context *ctx = ibv_open_device(a->ctx->device);
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ibv_device_attr_ex ex;
+	struct ibv_device_attr attr;
+	struct ibv_gid_entry entry;
+	struct ibv_port_attr port;
+	union ibv_gid gid;
+	__be16 pkey;
+
+	ok(ctx && !ibv_close_device(ctx), "closed once");
+	FAILS(ibv_query_device(ctx, &attr), EBADF);
+	FAILS(ibv_query_device_ex(ctx, NULL, &ex), EBADF);
+	FAILS(ibv_query_port(ctx, 1, &port), EBADF);
+	FAILS(ibv_query_rt_values_ex(ctx, &values), EBADF);
+	ok(ibv_query_gid_ex(ctx, 1, 0, &entry, 0) == EBADF, "ibv_query_gid_ex(): EBADF");
+	NONE(ibv_query_gid(ctx, 1, 0, &gid) == 0, EBADF);
+	NONE(ibv_query_pkey(ctx, 1, 0, &pkey) == 0, EBADF);
+	NONE(ibv_get_pkey_index(ctx, 1, 0xffff) >= 0, EBADF);
+	NONE(ibv_alloc_pd(ctx), EBADF);
+	NONE(ibv_create_cq(ctx, 4, NULL, NULL, 0), EBADF);
+	NONE(ibv_create_comp_channel(ctx), EBADF);
+	NONE(ibv_close_device(ctx) == 0, EBADF);
+}
+
 int main(void)
 {
 	char *argv[] = { (char *)"unknown_handle", (char *)"local", NULL };
@@ -336,6 +363,7 @@ int main(void)
 	test_pd(gone.pd, &mine);
 	test_made_of(&gone, &mine);
 	test_made_of(&foreign, &mine);
+	test_closed_context();
 	ok(objs_destroy(&mine) && objs_destroy(&foreign), "all others are as they were");
 	vb_close_two(a, b);
 	return tap_failed != 0;
