@@ -7,6 +7,10 @@
 
 #include "libshim/cm/cm.h"
 
+/* Flags of struct rdma_addrinfo in newer headers than those we build with. */
+#define UCMA_RAI_SA  0x10 /* RAI_SA: service records of InfiniBand */
+#define UCMA_RAI_DNS 0x20 /* RAI_DNS */
+
 /* --- addr.c --- */
 
 /** ucma_addr_len() - length of an address of its family; 0: no address, or an unknown family. */

@@ -6,6 +6,7 @@
  * ibacm(8), which an emulated fabric does not need.
  */
 #include "libshim/client/call_fault.h"
+#include "libshim/cm/addr.h"
 #include "libshim/cm/id.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/objects.h"
@@ -161,9 +162,19 @@ static int rai_by_hints(const struct rdma_addrinfo *hints, struct rdma_addrinfo 
 			     hints->ai_dst_len);
 }
 
+/* RAI_SA: an emulated fabric has no service records. Return: -errno. */
+static int rai_by_service_record(const char *node, const char *service,
+				 const struct rdma_addrinfo *hints)
+{
+	if (node || (hints->ai_flags & UCMA_RAI_DNS))
+		return -EOPNOTSUPP;
+	return service ? -ENOENT : -EINVAL;
+}
+
 /**
  * rdma_getaddrinfo() - rdma_getaddrinfo(3).
- * Return: 0, -1 with errno (EINVAL: no arguments; ENODEV: no device), or an EAI_ number.
+ * Return: 0, -1 with errno (EINVAL: no arguments; ENODEV: no device; ENOENT: no service record), or
+ * an EAI_ number.
  */
 SHIM_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 				 const struct rdma_addrinfo *hints, struct rdma_addrinfo **res)
@@ -177,6 +188,8 @@ SHIM_EXPORT int rdma_getaddrinfo(const char *node, const char *service,
 		return fail_minus(-EINVAL);
 	if (ucma_init())
 		return -1;
+	if (hints && (hints->ai_flags & UCMA_RAI_SA))
+		return fail_minus(rai_by_service_record(node, service, hints));
 	rai = calloc(1, sizeof(*rai));
 	if (!rai)
 		return -1;

@@ -17,9 +17,6 @@
 
 #include <stdlib.h>
 
-#define FLAG_SA	 0x10 /* RAI_SA */
-#define FLAG_DNS 0x20 /* RAI_DNS */
-
 /**
  * rdma_bind_addr() - rdma_bind_addr(3).
  * Return: 0, or -1 with errno (EINVAL: no IP address, or bound already; EADDRINUSE, EADDRNOTAVAIL,
@@ -115,13 +112,13 @@ static struct rdma_addrinfo *addrinfo_take(struct ucma_id *id)
 static int addrinfo_lookup(struct ucma_id *id, const char *node, const char *service,
 			   const struct rdma_addrinfo *hints)
 {
-	int flags = hints ? hints->ai_flags & (FLAG_SA | FLAG_DNS) : 0;
+	int flags = hints ? hints->ai_flags & (UCMA_RAI_SA | UCMA_RAI_DNS) : 0;
 	struct rdma_addrinfo *res = NULL;
 	int ret;
 
-	if (flags == (FLAG_SA | FLAG_DNS) || (flags == FLAG_SA && node))
+	if (flags == (UCMA_RAI_SA | UCMA_RAI_DNS) || (flags == UCMA_RAI_SA && node))
 		return -ENOTSUP;
-	if (flags & FLAG_SA)
+	if (flags & UCMA_RAI_SA)
 		return service ? -EOPNOTSUPP : -EINVAL;
 	if (!node && !service && !hints)
 		return -EINVAL;

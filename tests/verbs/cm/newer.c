@@ -85,6 +85,20 @@ static void test_refused(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 	   "a refused lookup is in nobody's way");
 }
 
+static void test_service_records(void)
+{
+	struct rdma_addrinfo hints = { .ai_flags = FLAG_SA }, *res;
+
+	ok(fails(rdma_getaddrinfo(NULL, "7471", &hints, &res), ENOENT),
+	   "rdma_getaddrinfo of a service record: ENOENT");
+	ok(fails(rdma_getaddrinfo(NULL, NULL, &hints, &res), EINVAL), "of no service: EINVAL");
+	ok(fails(rdma_getaddrinfo("127.0.0.1", "7471", &hints, &res), EOPNOTSUPP),
+	   "of a host: EOPNOTSUPP");
+	hints.ai_flags |= FLAG_DNS;
+	ok(fails(rdma_getaddrinfo(NULL, "7471", &hints, &res), EOPNOTSUPP),
+	   "or of DNS: EOPNOTSUPP");
+}
+
 int main(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -105,6 +119,7 @@ int main(void)
 		   "waits for its event");
 		rdma_destroy_id(id);
 	}
+	test_service_records();
 	rdma_destroy_event_channel(ch);
 	return 0;
 }
