@@ -25,12 +25,12 @@ static int gid_entry_get(struct ibv_context *ibctx, u32 port, u32 index, struct 
 	const struct hca_port *p;
 	struct hca_dev buf;
 
+	memset(e, 0, sizeof(*e));
 	if (!ctx)
 		return -errno;
 	p = shim_device_port(shim_device_now(ctx, &buf), port);
 	if (!p || index >= HCA_GIDS)
 		return -EINVAL;
-	memset(e, 0, sizeof(*e));
 	e->gid_index = index;
 	e->port_num = port;
 	if (!p->gid[index].valid)
