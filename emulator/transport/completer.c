@@ -115,6 +115,18 @@ void req_progress(struct hca_qp *qp, struct req_state *s)
 }
 
 /*
+ * The PSN after the last packet of WQE @una. The list in the ring tells its length, and the program
+ * may have changed it since: so the end of the last request, which is known, comes from *s. Then no
+ * packet stays outstanding when no request is.
+ */
+static u32 comp_wqe_end(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w)
+{
+	if (s->una + 1 == s->next && !s->next_off)
+		return s->next_psn;
+	return psn_add(s->una_first, packets_of(wqe_len(qp, w), qp->mtu));
+}
+
+/*
  * Everything before @end is acknowledged.
  * Return: false when an outstanding request that gets a response is in the way.
  */
@@ -135,7 +147,7 @@ static bool comp_ack_upto(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 			break;
 		}
 		moved = true;
-		wqe_end = psn_add(s->una_first, packets_of(wqe_len(qp, w), qp->mtu));
+		wqe_end = comp_wqe_end(qp, s, w);
 		if (psn_diff(end, wqe_end) < 0) {
 			s->una_psn = end;
 			break;
@@ -311,8 +323,7 @@ static int comp_response_input(struct engine *e, struct hca_qp *qp, struct seg_h
 	}
 	req_progress(qp, &s);
 	end = psn_add(b->psn, b->npkts);
-	wqe_end = psn_add(s.una_first,
-			  b->op == BOP_READ_RESP ? packets_of(wqe_len(qp, w), qp->mtu) : 1);
+	wqe_end = b->op == BOP_READ_RESP ? comp_wqe_end(qp, &s, w) : psn_add(s.una_first, 1);
 	if ((b->flags & BF_LAST) && s.rd_out)
 		s.rd_out--;
 	s.una_psn = end;
