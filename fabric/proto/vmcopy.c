@@ -13,7 +13,6 @@
 #include "emulator/transport/eth.h"
 #include "fabric/proto/vmcopy.h"
 
-#define TAIL_MAX    8u /* the tail lies in one naturally aligned word */
 #define CACHE_LINE  64u
 #define PAGE	    4096u /* the smallest page size: a good enough step */
 #define BOUNCE_SIZE (64u << 10) /* stays in the cache between read and write */
@@ -38,11 +37,9 @@ struct span {
 static void vm_store_tail(u8 *dst, const u8 *src, u64 len)
 {
 	while (len) {
-		u64 step = TAIL_MAX;
+		u64 step = vm_tail_step((uintptr_t)dst, len);
 		u64 w = 0;
 
-		while (step > len || ((uintptr_t)dst & (step - 1)))
-			step >>= 1;
 		memcpy(&w, src, step);
 		if (step == 8)
 			store_release((any64 *)(void *)dst, w);
@@ -62,7 +59,7 @@ static void vm_store_tail(u8 *dst, const u8 *src, u64 len)
 static u64 vm_tail_len(uintptr_t addr, u64 len)
 {
 	uintptr_t end = addr + len;
-	uintptr_t word = (end - 1) & ~(uintptr_t)(TAIL_MAX - 1);
+	uintptr_t word = (end - 1) & ~(uintptr_t)(VM_TAIL_MAX - 1);
 
 	return word > addr ? end - word : len;
 }
@@ -236,7 +233,7 @@ static void span_gather(u8 *dst, u64 len, const struct span *src, u32 *i, u64 *a
 
 static int vm_copy_local(struct span *dst, const struct span *src)
 {
-	u8 word[TAIL_MAX];
+	u8 word[VM_TAIL_MAX];
 	u64 at = 0;
 	u64 tail;
 	u32 i, s = 0;
@@ -253,15 +250,35 @@ static int vm_copy_local(struct span *dst, const struct span *src)
 	return 0;
 }
 
+/** vm_write_tail() - copy a tail to another process, store by store as vm_store_tail() does it. */
+static int vm_write_tail(const struct span *dst, u8 *word, const struct span *src)
+{
+	const struct iovec *last = &dst->v[dst->n - 1];
+	struct iovec from = { .iov_base = word }, to = { .iov_base = last->iov_base };
+	u64 len = last->iov_len, step;
+	ssize_t got;
+
+	for (; len; len -= step) {
+		step = vm_tail_step((uintptr_t)to.iov_base, len);
+		from.iov_len = to.iov_len = step;
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		got = vm_write(dst->pid, &from, 1, &to, 1);
+		if (got != (ssize_t)step)
+			return vm_failure(got, src);
+		from.iov_base = (u8 *)from.iov_base + step;
+		to.iov_base = (u8 *)to.iov_base + step;
+	}
+	return 0;
+}
+
 /**
  * vm_copy_out_weak() - copy to another process where the kernel's stores may become visible in any
- * order: the tail is a call of its own, after a fence.
+ * order: the tail has calls of its own, each after a fence.
  */
 static int vm_copy_out_weak(struct span *dst, const struct span *src, u64 len)
 {
 	u64 tail = span_cut_tail(dst), body = len - tail, at;
-	struct iovec end = { .iov_len = tail };
-	u8 word[TAIL_MAX];
+	u8 word[VM_TAIL_MAX];
 	u32 i = 0;
 	ssize_t got;
 
@@ -275,10 +292,7 @@ static int vm_copy_out_weak(struct span *dst, const struct span *src, u64 len)
 		body -= src->v[i++].iov_len;
 	at = body;
 	span_gather(word, tail, src, &i, &at);
-	end.iov_base = word;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	got = vm_write(dst->pid, &end, 1, &dst->v[dst->n - 1], 1);
-	return got == (ssize_t)tail ? 0 : vm_failure(got, src);
+	return vm_write_tail(dst, word, src);
 }
 
 static int vm_copy_out(struct span *dst, const struct span *src, u64 len)
@@ -295,7 +309,7 @@ static int vm_copy_out(struct span *dst, const struct span *src, u64 len)
 
 static int vm_copy_in(struct span *dst, const struct span *src, u64 len)
 {
-	u8 word[TAIL_MAX];
+	u8 word[VM_TAIL_MAX];
 	u64 tail = span_cut_tail(dst);
 	struct iovec *last = &dst->v[dst->n - 1];
 	u8 *end = last->iov_base;

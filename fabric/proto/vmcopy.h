@@ -17,7 +17,9 @@
  * must not appear before the rest. No copy routine promises an order (memcpy and the kernel's copy
  * start at any byte), so the tail, the last naturally aligned word of at most 8 bytes, is copied
  * separately: locally by a store with release semantics, remotely as an iovec entry of its own,
- * since the kernel works entry by entry. Bytes of one cache line need no such care.
+ * since the kernel works entry by entry, and bytes of one cache line need no such care. On a CPU
+ * that reorders stores, neither holds: there the tail is a call of its own, after a fence. A tail
+ * of 3, 5, 6 or 7 bytes takes several stores, or calls, the lowest byte first.
  *
  * Entries of null MRs read as zeros and discard what is written to them.
  *
@@ -34,6 +36,21 @@
 #define VM_OWN	 0 /* it is this process: plain pointers */
 #define VM_NOWAY (-1) /* alive, but this process may not touch its memory */
 #define VM_GONE	 (-2) /* its process has exited */
+
+#define VM_TAIL_MAX 8u /* a tail lies in one naturally aligned word */
+
+/**
+ * vm_tail_step() - how many of a tail's @len bytes at @addr one naturally aligned store takes.
+ * @len: not 0
+ */
+static inline u64 vm_tail_step(uintptr_t addr, u64 len)
+{
+	u64 step = VM_TAIL_MAX;
+
+	while (step > len || addr & (step - 1))
+		step >>= 1;
+	return step;
+}
 
 /**
  * struct vm_ctx - how this process reaches clients.

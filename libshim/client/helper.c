@@ -10,6 +10,7 @@
 
 #include "emulator/hca.h"
 #include "emulator/seg.h"
+#include "fabric/proto/vmcopy.h"
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"
 #include "libshim/interpose/syscall.h"
@@ -66,17 +67,22 @@ static int job_move(bool write_it, u64 addr, u64 len, u64 off)
 }
 
 /*
- * Programs poll the end of a buffer: copy the rest first, then the tail (at most a word) at once.
+ * Programs poll the end of a buffer: copy the rest first, then the tail, at most a word, in as few
+ * naturally aligned pieces as it has.
  */
 static int job_move_tail_last(bool write_it, u64 addr, u64 len, u64 off)
 {
 	u64 end = addr + len;
 	u64 word = end & 7 ? end & ~7ULL : end - 8;
-	u64 tail = word > addr ? end - word : 0;
-	int ret = job_move(write_it, addr, len - tail, off);
+	u64 body = word > addr ? word - addr : 0, step;
+	int ret = job_move(write_it, addr, body, off);
 
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	return ret || !tail ? ret : job_move(write_it, end - tail, tail, off + len - tail);
+	for (; !ret && body < len; body += step) {
+		step = vm_tail_step(addr + body, len - body);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		ret = job_move(write_it, addr + body, step, off + body);
+	}
+	return ret;
 }
 
 static int job_run(const struct helper_job *job)
