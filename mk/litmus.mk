@@ -4,17 +4,20 @@
 # for the thread sanitizer, whose library tests/litmus/hooks.c replaces, and as for a CPU that reorders stores.
 
 L := $(T)/litmus
-LITMUS_FLAGS = $(ALL_CFLAGS) -fsanitize=thread -Wno-tsan -DCPU_KEEPS_STORE_ORDER=0
+LITMUS_FLAGS = $(ALL_CFLAGS) -fsanitize=thread -Wno-tsan -DCPU_KEEPS_STORE_ORDER=0 -Dmemmove=model_memmove \
+	-Dcalloc=model_calloc
 LITMUS_TOKEN := tests/litmus/token.c $(addprefix emulator/,engine/token.c engine/token_queue.c engine/relay_serve.c \
 	doorbell.c)
 LITMUS_COMMIT := tests/litmus/commit.c $(addprefix emulator/,transport/cq.c transport/commit.c engine/redo.c)
+LITMUS_SEQUENCE := tests/litmus/sequence.c emulator/clock.c fabric/core/clock.c libshim/verbs/mem.c
+LITMUS_COPY := tests/litmus/copy.c fabric/proto/vmcopy.c
 LITMUS_MODEL := $(call objs,$(addprefix tests/litmus/,model.c undo.c death.c hooks.c))
 LITMUS_MUTANTS := $(patsubst tests/litmus/mutants/%.sed,%,$(wildcard tests/litmus/mutants/*.sed))
 litmus_objs = $(patsubst %.c,$(L)/obj/%.o,$(1))
 
 # The sanitizers of gcc exclude each other, and clang's calls other functions.
 ifeq ($(SAN)$(findstring clang,$(CC)),)
-LITMUS_BIN := $(L)/token $(L)/commit $(LITMUS_MUTANTS:%=$(L)/mutants/%/program)
+LITMUS_BIN := $(addprefix $(L)/,token commit sequence copy) $(LITMUS_MUTANTS:%=$(L)/mutants/%/program)
 endif
 
 tests: $(LITMUS_BIN)
@@ -24,14 +27,16 @@ $(L)/obj/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(CC) $(LITMUS_FLAGS) -MMD -MP -c -o $@ $<
 
-# The rest of the emulator, without instrumentation: commits call it.
+# The rest of the emulator, without instrumentation: commits and copies call it.
 $(L)/emulator.a: $(filter-out $(call objs,$(LITMUS_COMMIT)),$(EMULATOR_OBJ))
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(L)/token: $(call litmus_objs,$(LITMUS_TOKEN)) $(LITMUS_MODEL)
 $(L)/commit: $(call litmus_objs,$(LITMUS_COMMIT)) $(LITMUS_MODEL) $(L)/emulator.a
-$(L)/token $(L)/commit:
+$(L)/sequence: $(call litmus_objs,$(LITMUS_SEQUENCE)) $(LITMUS_MODEL)
+$(L)/copy: $(call litmus_objs,$(LITMUS_COPY)) $(LITMUS_MODEL) $(L)/emulator.a
+$(L)/token $(L)/commit $(L)/sequence $(L)/copy:
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^
 
@@ -54,6 +59,8 @@ $(L)/mutants/$(1)/program: $(L)/mutants/$(1)/$(2) $(L)/$(3)
 		$(call litmus_objs,$(call litmus_compiled,$(1),$(2),$(3))),$(4))
 endef
 litmus_inputs_token := $(call litmus_objs,$(LITMUS_TOKEN)) $(LITMUS_MODEL)
+litmus_inputs_sequence := $(call litmus_objs,$(LITMUS_SEQUENCE)) $(LITMUS_MODEL)
+litmus_inputs_copy := $(call litmus_objs,$(LITMUS_COPY)) $(LITMUS_MODEL) $(L)/emulator.a
 litmus_inputs_commit := $(call litmus_objs,$(LITMUS_COMMIT)) $(LITMUS_MODEL) $(L)/emulator.a
 $(foreach m,$(LITMUS_MUTANTS),$(eval $(call litmus_mutant,$(m),$(call litmus_source,$(m)),$(call \
 	litmus_program,$(m)),$(litmus_inputs_$(call litmus_program,$(m))))))

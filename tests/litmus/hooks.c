@@ -92,5 +92,26 @@ void __tsan_atomic_thread_fence(int order)
 	ATOMIC_RMW(bits, fetch_or, RMW_OR)                                                         \
 	ATOMIC_RMW(bits, fetch_and, RMW_AND)
 
+ATOMIC_HOOKS(8)
+ATOMIC_HOOKS(16)
 ATOMIC_HOOKS(32)
 ATOMIC_HOOKS(64)
+
+void *model_memmove(void *dst, const void *src, size_t n)
+{
+	u32 size;
+	size_t i;
+
+	if (memory_is_own(dst)) {
+		model_plain_store(dst, n);
+		return memmove(dst, src, n);
+	}
+	/* The threads' copies do not overlap. */
+	for (i = 0; i < n; i += size) {
+		for (size = 8; size > n - i || ((uintptr_t)dst + i) % size;)
+			size /= 2;
+		model_store((char *)dst + i, size, memory_get((const char *)src + i, size),
+			    __ATOMIC_RELAXED);
+	}
+	return dst;
+}

@@ -17,6 +17,8 @@ u64 model_rmw(void *addr, u32 size, enum rmw_op op, u64 v, int order);
 /** model_cas() - Return: whether @v was stored; if not, @expected receives what was read. */
 bool model_cas(void *addr, u32 size, u64 *expected, u64 v, int order, int failed);
 void model_fence(int order);
+/** memory_is_own() - whether an access is no step: no thread runs, or @p is on its stack. */
+bool memory_is_own(const void *p);
 /** model_plain_store() - @n bytes at @p are about to change. */
 void model_plain_store(void *p, size_t n);
 

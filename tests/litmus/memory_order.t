@@ -11,7 +11,7 @@ if [ ! -x "$dir/token" ]; then
 	exit 77
 fi
 
-for program in token commit; do
+for program in token commit sequence copy; do
 	"$dir/$program" || echo "not ok - litmus $program: status $?"
 done
 for mutant in tests/litmus/mutants/*.sed; do

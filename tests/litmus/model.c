@@ -2,6 +2,7 @@
 /* The memory of model.h and the search, without instrumentation themselves. */
 #include "tests/litmus/memory.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -31,12 +32,17 @@ struct location {
 	struct message msg[MSGS];
 };
 
-/* @acq, @rel: what an acquire fence would add, and what the last release fence published. */
+/*
+ * @start: where it begins, and @at, where it goes on; swapcontext(3) would cost system calls
+ * @acq, @rel: what an acquire fence would add, and what the last release fence published
+ */
 struct thread {
-	ucontext_t ctx;
+	ucontext_t start;
+	jmp_buf at;
 	struct view cur, acq, rel;
 	u64 history; /* hash of all that it has read: the thread's own state follows from it */
-	bool ended;
+	u32 steps;
+	bool began, ended;
 };
 
 static struct thread threads[LITMUS_THREADS];
@@ -45,7 +51,7 @@ static struct location locs[LOCS];
 static struct view sc_view;
 static u32 n_locs, n_threads;
 static struct thread *running;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static const struct litmus_test *test;
 
 /* The path of choices to the execution at hand. */
@@ -53,6 +59,8 @@ static struct {
 	u32 taken, of;
 } choice[CHOICES];
 static u32 n_choices, depth, replay;
+static u32 steps_max; /* of a thread, or 0: any number */
+static bool is_cut; /* a thread has taken more */
 
 static u64 visited[VISITED];
 static u64 n_states;
@@ -118,11 +126,29 @@ static void history_add(u64 v)
 	running->history = mix64(running->history ^ v);
 }
 
+/* Back to the scheduler, until it lets the running thread go on. */
+static void thread_pause(void)
+{
+	if (!_setjmp(running->at))
+		_longjmp(scheduler, 1);
+}
+
+static void thread_resume(void)
+{
+	if (_setjmp(scheduler))
+		return;
+	if (running->began)
+		_longjmp(running->at, 1);
+	running->began = true;
+	setcontext(&running->start);
+}
+
 /* Every atomic access: the others may run first. */
 static void step_begin(void *addr)
 {
 	history_add((uintptr_t)addr);
-	swapcontext(&running->ctx, &scheduler);
+	is_cut = steps_max && ++running->steps > steps_max;
+	thread_pause();
 }
 
 static u64 message_read(struct location *l, u32 ts, int order)
@@ -166,12 +192,23 @@ static void message_write(struct location *l, u64 value, int order, const struct
 	memcpy(l->addr, &value, l->size);
 }
 
+static bool memory_is_stack(const void *p)
+{
+	return (const char *)p >= stacks[0] &&
+	       (const char *)p < stacks[LITMUS_THREADS - 1] + STACK_SIZE;
+}
+
+bool memory_is_own(const void *p)
+{
+	return !running || memory_is_stack(p);
+}
+
 u64 model_load(void *addr, u32 size, int order)
 {
 	struct location *l;
 	u32 low;
 
-	if (!running)
+	if (memory_is_own(addr))
 		return memory_get(addr, size);
 	step_begin(addr);
 	l = location_find(addr, size);
@@ -264,7 +301,7 @@ void model_plain_store(void *p, size_t n)
 	uintptr_t at = (uintptr_t)p & ~(uintptr_t)7, end = (uintptr_t)p + n;
 
 	/* A thread's own variables need no undo, and its stack is in use. */
-	if ((char *)p >= stacks[0] && (char *)p < stacks[LITMUS_THREADS - 1] + STACK_SIZE)
+	if (memory_is_stack(p))
 		return;
 	death_plain_store(at, end);
 	for (; at < end; at += 8)
@@ -277,7 +314,7 @@ static void thread_main(int nth)
 {
 	test->thread[nth]();
 	threads[nth].ended = true;
-	swapcontext(&threads[nth].ctx, &scheduler);
+	_longjmp(scheduler, 1);
 }
 
 static void threads_start(void)
@@ -287,12 +324,13 @@ static void threads_start(void)
 	memset(threads, 0, sizeof(threads));
 	memset(&sc_view, 0, sizeof(sc_view));
 	n_locs = 0;
+	is_cut = false;
 	for (i = 0; i < LITMUS_THREADS && test->thread[i]; i++) {
-		getcontext(&threads[i].ctx);
-		threads[i].ctx.uc_stack.ss_sp = stacks[i];
-		threads[i].ctx.uc_stack.ss_size = STACK_SIZE;
+		getcontext(&threads[i].start);
+		threads[i].start.uc_stack.ss_sp = stacks[i];
+		threads[i].start.uc_stack.ss_size = STACK_SIZE;
 		threads[i].history = i + 1;
-		makecontext(&threads[i].ctx, (void (*)(void))thread_main, 1, (int)i);
+		makecontext(&threads[i].start, (void (*)(void))thread_main, 1, (int)i);
 	}
 	n_threads = i;
 }
@@ -337,7 +375,7 @@ static bool state_is_known(void)
 	return true;
 }
 
-/* Return: whether the execution came to its end, and was not cut as a repetition. */
+/* Return: whether the execution came to its end, and was not cut: a repetition, or too long. */
 static bool execution_run(void)
 {
 	struct thread *can[LITMUS_THREADS];
@@ -352,8 +390,10 @@ static bool execution_run(void)
 		if (depth >= replay && depth == n_choices && state_is_known())
 			return false;
 		running = can[choose_next(n)];
-		swapcontext(&scheduler, &running->ctx);
+		thread_resume();
 		running = NULL;
+		if (is_cut)
+			return false;
 	}
 }
 
@@ -371,10 +411,16 @@ static bool search_advance(void)
 
 bool litmus_run(const struct litmus_test *t)
 {
+	return litmus_run_bounded(t, 0);
+}
+
+bool litmus_run_bounded(const struct litmus_test *t, u32 steps)
+{
 	u64 runs = 0, ends = 0;
 	bool good = true;
 
 	test = t;
+	steps_max = steps;
 	memset(visited, 0, sizeof(visited));
 	n_states = n_choices = replay = 0;
 	do {
@@ -389,6 +435,7 @@ bool litmus_run(const struct litmus_test *t)
 		undo_to(0);
 		runs++;
 	} while (good && search_advance());
+	good = good && ends;
 	printf("%sok - %s\n# %llu executions, %llu of them to the end, %llu states\n",
 	       good ? "" : "not ", t->name, (unsigned long long)runs, (unsigned long long)ends,
 	       (unsigned long long)n_states);

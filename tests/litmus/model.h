@@ -15,7 +15,8 @@
  * the write half of an exclusive pair. Histories grow at their ends and loads do not read stores of
  * the future; no protocol here depends on either.
  *
- * Plain accesses go to memory at once. The protocols make them with the token held.
+ * Plain accesses go to memory at once. The protocols make them with the token held. What memmove(3)
+ * stores is relaxed: its words may become visible in any order.
  */
 #ifndef TESTS_LITMUS_MODEL_H
 #define TESTS_LITMUS_MODEL_H
@@ -42,6 +43,22 @@ struct litmus_test {
 
 /** litmus_run() - try all executions, print a line of TAP. Return: whether the sentence held. */
 bool litmus_run(const struct litmus_test *t);
+/**
+ * litmus_run_bounded() - likewise, but leave an execution in which a thread takes more than @steps
+ * steps. For a reader that tries again until it succeeds: a failed attempt leaves nothing behind,
+ * so what a long execution reads, one whose reader begins later reads as well.
+ */
+bool litmus_run_bounded(const struct litmus_test *t, u32 steps);
+
+/* --- hooks.c --- */
+
+/** model_memmove() - memmove(3), which all sources of the protocols call by this name. */
+void *model_memmove(void *dst, const void *src, size_t n);
+
+/* --- sequence.c --- */
+
+/** model_calloc() - calloc(3), which all sources of the protocols call by this name. */
+void *model_calloc(size_t n, size_t size);
 
 /* --- death.c --- */
 

@@ -157,6 +157,33 @@ static bool is_seen_or_woken(void)
 	return seen || !is_asleep || is_woken;
 }
 
+/* A waiter that draws a ticket while the last one is served. */
+static struct token_wait waits[2];
+
+static void ticket_init(void)
+{
+	token_init();
+	memset(waits, 0, sizeof(waits));
+	hca.queue.tail = 1;
+	hca.waiting = 1;
+	waits[1].drawn = true;
+}
+
+static void ticket_draw(void)
+{
+	done[0] = token_queue_try(&engine[0], &waits[0]);
+}
+
+static void ticket_serve(void)
+{
+	done[1] = token_queue_try(&engine[1], &waits[1]);
+}
+
+static bool is_waiter_announced(void)
+{
+	return done[0] || !done[1] || hca.waiting;
+}
+
 static const struct litmus_test tests[] = {
 	{ "two posters: the token's holder serves both doorbells",
 	  token_init,
@@ -178,6 +205,10 @@ static const struct litmus_test tests[] = {
 	  token_init,
 	  { poller_sleep, poller_deliver },
 	  is_seen_or_woken },
+	{ "holders count for a waiter that draws a ticket while another is served",
+	  ticket_init,
+	  { ticket_draw, ticket_serve },
+	  is_waiter_announced },
 };
 
 int main(void)
