@@ -27,6 +27,7 @@ static void keys_extract(const u8 *salt, u32 salt_len, const u8 *in, u32 len, u8
 	hmac_sha256_set_key(&ctx, salt_len, salt);
 	hkdf_extract(&ctx, (nettle_hash_update_func *)hmac_sha256_update,
 		     (nettle_hash_digest_func *)hmac_sha256_digest, KEYS_LEN, len, in, out);
+	explicit_bzero(&ctx, sizeof(ctx));
 }
 
 void keys_expand(const u8 from[KEYS_LEN], const void *info, u32 len, u8 out[KEYS_LEN])
@@ -37,6 +38,7 @@ void keys_expand(const u8 from[KEYS_LEN], const void *info, u32 len, u8 out[KEYS
 	hkdf_expand(&ctx, (nettle_hash_update_func *)hmac_sha256_update,
 		    (nettle_hash_digest_func *)hmac_sha256_digest, KEYS_LEN, len, info, KEYS_LEN,
 		    out);
+	explicit_bzero(&ctx, sizeof(ctx));
 }
 
 /* @label: 16 bytes */

@@ -4,10 +4,13 @@
 #include "tests/lib/c/cu.h"
 
 #include <errno.h>
+#include <nettle/hmac.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static u8 secret[2][KEYS_LEN], public[2][KEYS_LEN], greetings[KEYS_LEN] = { 5 };
-static const u8 token[] = "secret";
+static const u8 token[] = "secret", token_key[KEYS_LEN] = { 9, 8, 7 };
 
 static void test_both_derive_the_same(void)
 {
@@ -56,10 +59,63 @@ static void test_keys_of_low_order(void)
 	CU_ASSERT_EQUAL(keys_derive(&k, secret[0], one, token, 6, greetings), -EPROTO);
 }
 
+/* --- what stays in memory --------------------------------------------------------------------- */
+
+#define STACK (1u << 20)
+
+static u8 derived[KEYS_LEN];
+
+static void *derive(void *unused)
+{
+	struct join_keys k;
+
+	(void)unused;
+	if (!keys_derive(&k, secret[0], public[1], token, 6, greetings))
+		explicit_bzero(&k, sizeof(k));
+	keys_expand(token_key, "label", 5, derived);
+	return NULL;
+}
+
+/* Run derive() on a stack of ours, and look for @words there. Return: whether they are there. */
+static bool stays_on_stack(const void *words, size_t len)
+{
+	void *stack = NULL;
+	pthread_attr_t attr;
+	pthread_t t;
+	bool stays;
+
+	CU_ASSERT_EQUAL_FATAL(posix_memalign(&stack, 4096, STACK), 0);
+	memset(stack, 0, STACK);
+	pthread_attr_init(&attr);
+	CU_ASSERT_EQUAL_FATAL(pthread_attr_setstack(&attr, stack, STACK), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&t, &attr, derive, NULL), 0);
+	pthread_join(t, NULL);
+	pthread_attr_destroy(&attr);
+	stays = memmem(stack, STACK, words, len);
+	free(stack);
+	return stays;
+}
+
+/* The state of HMAC after its key is as good as the key. */
+static void test_contexts_are_erased(void)
+{
+	static const u8 none[KEYS_LEN];
+	struct hmac_sha256_ctx ctx;
+
+	hmac_sha256_set_key(&ctx, KEYS_LEN, token_key);
+	CU_ASSERT_FALSE(stays_on_stack(ctx.inner.state, sizeof(ctx.inner.state)));
+	CU_ASSERT_FALSE(stays_on_stack(ctx.outer.state, sizeof(ctx.outer.state)));
+	/* That of the first step, whose message is the token. */
+	hmac_sha256_set_key(&ctx, KEYS_LEN, none);
+	hmac_sha256_update(&ctx, 6, token);
+	CU_ASSERT_FALSE(stays_on_stack(ctx.inner.state, sizeof(ctx.inner.state)));
+}
+
 static const struct cu_test tests[] = {
 	{ "both sides derive the same", test_both_derive_the_same },
 	{ "they depend on all that was said", test_what_they_depend_on },
 	{ "keys of low order are refused", test_keys_of_low_order },
+	{ "what hashes leave on the stack is erased", test_contexts_are_erased },
 	{ NULL, NULL },
 };
 
