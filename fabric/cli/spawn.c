@@ -9,9 +9,9 @@
  */
 #include "fabric/cli/control.h"
 #include "fabric/common/daemon_start.h"
+#include "fabric/common/descriptors.h"
 #include "fabric/common/profile.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -59,24 +59,6 @@ static void spawn_reset_limits(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
-static void spawn_close_from(int first)
-{
-	struct dirent *d;
-	DIR *dir;
-	int fd;
-
-	if (!close_range((unsigned)first, ~0u, 0))
-		return;
-	dir = opendir("/proc/self/fd");
-	while (dir && (d = readdir(dir))) {
-		fd = atoi(d->d_name);
-		if (fd >= first && fd != dirfd(dir))
-			close(fd);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 /* Set descriptors: 0 and 1 to /dev/null, 2 to the log, then those of enum daemon_fd. */
 static void spawn_set_fds(const char *log, int ready, int lock)
 {
@@ -96,7 +78,7 @@ static void spawn_set_fds(const char *log, int ready, int lock)
 	if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(err, 2) < 0 ||
 	    dup2(ready, DAEMON_FD_READY) < 0 || dup2(lock, DAEMON_FD_LOCK) < 0)
 		spawn_fail(ready, "descriptors");
-	spawn_close_from(DAEMON_FD_END);
+	descriptors_close_from(DAEMON_FD_END);
 }
 
 static int spawn_add_flag(char **argv, int n, char *flag, size_t size, const char *name,

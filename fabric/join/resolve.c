@@ -5,6 +5,7 @@
  * A lookup may block, and the loop never does: a child process looks the name up and writes the
  * addresses to a pipe.
  */
+#include "fabric/common/descriptors.h"
 #include "fabric/join/mesh.h"
 
 #include <fcntl.h>
@@ -12,6 +13,8 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define PIPE_FD 3 /* of the child process */
 
 static u32 resolve_look_up(const struct target *t, int flags, struct sockaddr_storage *out)
 {
@@ -26,6 +29,24 @@ static u32 resolve_look_up(const struct target *t, int flags, struct sockaddr_st
 			memcpy(&out[n++], a->ai_addr, a->ai_addrlen);
 	freeaddrinfo(list);
 	return n;
+}
+
+/*
+ * The child process. It keeps the pipe only: the listening socket and the lock of the fabric would
+ * be taken for as long as a lookup lasts, even if the fabric process has ended.
+ */
+static void __attribute__((noreturn)) resolve_child(const struct target *t, int to)
+{
+	struct sockaddr_storage addr[JOIN_MAX_ADDRS];
+	u32 n;
+
+	alarm(10);
+	memset(addr, 0, sizeof(addr));
+	if (to != PIPE_FD && dup2(to, PIPE_FD) < 0)
+		_exit(1);
+	descriptors_close_from(PIPE_FD + 1);
+	n = resolve_look_up(t, AI_NUMERICSERV, addr);
+	_exit(write(PIPE_FD, addr, n * sizeof(addr[0])) < 0);
 }
 
 static void resolve_on_result(struct fabric *f, struct watch *w, u32 events)
@@ -47,9 +68,7 @@ static void resolve_on_result(struct fabric *f, struct watch *w, u32 events)
 
 void resolve_start(struct fabric *f, struct target *t)
 {
-	struct sockaddr_storage addr[JOIN_MAX_ADDRS];
 	int fds[2];
-	u32 n;
 
 	if (t->resolve.fd >= 0)
 		return;
@@ -57,13 +76,9 @@ void resolve_start(struct fabric *f, struct target *t)
 	t->next_addr = 0;
 	if (t->n_addrs || pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 		return;
-	memset(addr, 0, sizeof(addr));
 	t->resolver = fork();
-	if (!t->resolver) {
-		alarm(10);
-		n = resolve_look_up(t, AI_NUMERICSERV, addr);
-		_exit(write(fds[1], addr, n * sizeof(addr[0])) < 0);
-	}
+	if (!t->resolver)
+		resolve_child(t, fds[1]);
 	close(fds[1]);
 	if (t->resolver < 0 || loop_watch_add(f, &t->resolve, fds[0], resolve_on_result)) {
 		close(fds[0]);
