@@ -272,6 +272,19 @@ static inline bool gid_is_loopback(const u8 gid[16])
 	return gid_is_v4(gid) ? gid[12] == 127 : !memcmp(gid, v6, sizeof(v6));
 }
 
+/**
+ * gid_is_unicast() - an address that one port can have: neither multicast nor reserved (IPv4:
+ * 0.0.0.0/8, 224.0.0.0/3) nor unspecified.
+ */
+static inline bool gid_is_unicast(const u8 gid[16])
+{
+	static const u8 none[16];
+
+	if (gid_is_v4(gid))
+		return gid[12] && gid[12] < 224;
+	return gid[0] != 0xff && memcmp(gid, none, sizeof(none)) != 0;
+}
+
 /** gid_map_v4() - map an IPv4 address, 4 bytes in network order. */
 static inline void gid_map_v4(u8 gid[16], const void *ip)
 {

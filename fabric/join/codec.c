@@ -6,11 +6,13 @@
 #include "fabric/join/proto.h"
 #include "emulator/node.h"
 
+#include <ctype.h>
 #include <endian.h>
 
-#define DEV_HEAD  72u
-#define PORT_HEAD 48u
-#define GID_SIZE  20u
+#define DEV_HEAD     72u
+#define PORT_HEAD    48u
+#define GID_SIZE     20u
+#define GID_MAX_TYPE 2u /* RoCE v2 */
 
 static void codec_put16(u8 *p, u16 v)
 {
@@ -80,6 +82,15 @@ int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h)
 bool join_name_ok(const char *name, u32 size)
 {
 	return strnlen(name, size) < size && hca_node_name_ok(name);
+}
+
+void join_text_get(const u8 *p, u32 len, char *text)
+{
+	u32 i;
+
+	for (i = 0; i < len && i < JOIN_TEXT; i++)
+		text[i] = isprint(p[i]) ? (char)p[i] : '?';
+	text[i] = '\0';
 }
 
 void join_hello_put(u8 *p, const struct join_hello *h)
@@ -192,12 +203,19 @@ u32 join_dev_put(u8 *p, const struct hca_dev *d)
 	return (u32)(at - p);
 }
 
+/* Whether an address may be one of a device: fabrics keep loopback addresses to themselves. */
+static bool codec_gid_ok(const u8 *p)
+{
+	return p[16] < HCA_GIDS && p[17] <= GID_MAX_TYPE && gid_is_unicast(p) &&
+	       !gid_is_loopback(p);
+}
+
 static const u8 *codec_gids_get(const u8 *p, const u8 *end, u32 n, struct hca_gid gid[HCA_GIDS])
 {
 	if (n > HCA_GIDS || (u64)(end - p) < (u64)n * GID_SIZE)
 		return NULL;
 	for (; n; n--, p += GID_SIZE) {
-		if (p[16] >= HCA_GIDS || gid[p[16]].valid)
+		if (!codec_gid_ok(p) || gid[p[16]].valid)
 			return NULL;
 		memcpy(gid[p[16]].raw, p, 16);
 		gid[p[16]].type = p[17];

@@ -17,6 +17,7 @@
 #define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */
 #define JOIN_MAX_FRAME (JOIN_MAX_DATA + 512u)
 #define JOIN_MAX_EARLY 512u /* a frame before the handshake is done */
+#define JOIN_SMALL     512u /* a burst up to here has no payload that needs credit */
 #define JOIN_NONCE     32u
 #define JOIN_MAC       32u
 #define JOIN_TEXT      160u
@@ -96,6 +97,11 @@ void join_hdr_put(u8 *p, const struct join_hdr *h);
 /** join_hdr_get() - read and check a header. @max: of a frame's length. Return: 0 or -EPROTO. */
 int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h);
 
+/**
+ * join_text_get() - the text of REFUSE, as far as it can be printed. @text: room for JOIN_TEXT + 1
+ */
+void join_text_get(const u8 *p, u32 len, char *text);
+
 void join_hello_put(u8 *p, const struct join_hello *h);
 /**
  * join_hello_get() - Return: 0, -EPROTO, or -EPROTONOSUPPORT: another version; only @h->version is
@@ -149,6 +155,15 @@ static inline u32 join_burst_size(const struct burst *b)
 static inline u32 join_data_len(const struct burst *b)
 {
 	return b->op == BOP_READ_REQ ? 0 : (u32)b->len;
+}
+
+/**
+ * join_burst_needs_credit() - whether a frame of @len bytes may only be sent while credit is left.
+ * A response without payload needs none: there is at most one for each request.
+ */
+static inline bool join_burst_needs_credit(u8 lane, u32 len)
+{
+	return lane == LANE_REQUEST || len > JOIN_SMALL;
 }
 
 /** join_burst_put() - write all but the payload. @src_dev, @dst_dev: numbers for the receiver */

@@ -5,6 +5,7 @@
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 
 #define ROUNDS 300000
@@ -271,6 +272,7 @@ static void make_dev(struct hca_dev *d)
 		d->port[p].gid[0].raw[0] = 0xfe;
 		d->port[p].gid[15].valid = 1;
 		d->port[p].gid[15].type = 2;
+		d->port[p].gid[15].raw[0] = 0x20;
 		d->port[p].gid[15].raw[15] = (u8)p;
 		d->port[p].ip[4].valid = 1;
 		d->port[p].ip[4].raw[12] = 10;
@@ -301,6 +303,38 @@ static void test_dev(void)
 	}
 	d.n_ports = 3;
 	body[16] = 3;
+	CU_ASSERT_EQUAL(join_dev_get(body, len, &got), -EPROTO);
+}
+
+/* Addresses that no device of another host has. */
+static void test_dev_addresses(void)
+{
+	static const char *const bad[] = { "::",
+					   "::1",
+					   "ff02::1",
+					   "::ffff:127.0.0.1",
+					   "::ffff:224.0.0.1",
+					   "::ffff:255.255.255.255",
+					   "::ffff:0.0.0.0" };
+	static const char *const good[] = { "::ffff:192.0.2.1", "fe80::1", "2001:db8::1" };
+	static struct hca_dev d, got;
+	u8 body[JOIN_MAX_DEV];
+	u32 i, len;
+
+	for (i = 0; i < ARRAY_SIZE(bad) + ARRAY_SIZE(good); i++) {
+		make_dev(&d);
+		inet_pton(AF_INET6, i < ARRAY_SIZE(bad) ? bad[i] : good[i - ARRAY_SIZE(bad)],
+			  d.port[2].gid[15].raw);
+		len = join_dev_put(body, &d);
+		CU_ASSERT_EQUAL(join_dev_get(body, len, &got), i < ARRAY_SIZE(bad) ? -EPROTO : 0);
+	}
+	make_dev(&d);
+	inet_pton(AF_INET6, bad[3], d.port[1].ip[4].raw);
+	len = join_dev_put(body, &d);
+	CU_ASSERT_EQUAL(join_dev_get(body, len, &got), -EPROTO);
+	make_dev(&d);
+	d.port[1].gid[15].type = 3;
+	len = join_dev_put(body, &d);
 	CU_ASSERT_EQUAL(join_dev_get(body, len, &got), -EPROTO);
 }
 
@@ -464,6 +498,7 @@ static const struct cu_test tests[] = {
 	{ "a READ request", test_read_request },
 	{ "bursts that are wrong", test_bad_bursts },
 	{ "a device", test_dev },
+	{ "a device with addresses that no host has", test_dev_addresses },
 	{ "a greeting", test_hello },
 	{ "peers", test_peers },
 	{ "headers", test_header },
