@@ -296,7 +296,8 @@ void jconn_refuse(struct fabric *f, struct jconn *c, const char *fmt, ...)
 	va_end(ap);
 	f->join->n_turned_away++;
 	if (c->target)
-		snprintf(f->join->target[c->target - 1].refused, sizeof(text), "%s", text);
+		snprintf(f->join->target[c->target - 1].refused, sizeof(f->join->target[0].refused),
+			 "refused: %s", text);
 	snprintf(why, sizeof(why), "turned away: %s", text);
 	/* Frames queued before it are useless now, but part of one may have left already. */
 	if (!jconn_send(f, c, JT_REFUSE, f->join->id, 0, text, (u32)strlen(text)))

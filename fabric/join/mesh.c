@@ -103,11 +103,14 @@ void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why)
 {
 	struct target *t = c->target ? &f->join->target[c->target - 1] : NULL;
 	struct member *m = c->wanted ? mesh_member(f, c->wanted) : NULL;
-	char line[JOIN_TEXT + 32];
+	char line[JOIN_TEXT + 40];
+	bool proven = c->state == JC_UP;
 
-	snprintf(line, sizeof(line), "we are refused: %s", why);
+	snprintf(line, sizeof(line), "%s: %s", proven ? "we are refused" : "somebody there refuses",
+		 why);
 	if (t)
-		snprintf(t->refused, sizeof(t->refused), "%s", why);
+		snprintf(t->refused, sizeof(t->refused), "%s%s",
+			 proven ? "refused: " : "somebody there refuses: ", why);
 	jconn_close(f, c, line);
 	if (m && !m->conn)
 		m->next_try = real_ns() + JOIN_REFUSED_NS;
@@ -180,8 +183,8 @@ static void mesh_report_starter(struct fabric *f, u64 now)
 		up += m && m->ready;
 		if (!j->target[i].refused[0])
 			continue;
-		starter_report_failure(f, "cannot start: join %s:%s: refused: %s",
-				       j->target[i].host, j->target[i].port, j->target[i].refused);
+		starter_report_failure(f, "cannot start: join %s:%s: %s", j->target[i].host,
+				       j->target[i].port, j->target[i].refused);
 		j->ready_by = NEVER;
 		f->leaving = true;
 		return;

@@ -169,7 +169,7 @@ struct target {
 	u64 id; /* of the fabric that was found there */
 	bool up;
 	u64 next_try, backoff;
-	char refused[JOIN_TEXT + 1]; /* why it refuses this fabric; "": it does not */
+	char refused[JOIN_TEXT + 32]; /* who refuses, and why; "": nobody does */
 	bool unknown; /* the name could not be resolved the last time */
 };
 
@@ -237,7 +237,10 @@ void mesh_conn_down(struct fabric *f, struct jconn *c);
  * Another fabric may be at the address of one that has died.
  */
 bool mesh_peer_found(struct fabric *f, const struct jconn *c);
-/** mesh_conn_refused() - the peer refuses the connection. */
+/**
+ * mesh_conn_refused() - the peer refuses the connection. Before it has proved that it has the
+ * token, it may be anybody who listens there, and the report says so.
+ */
 void mesh_conn_refused(struct fabric *f, struct jconn *c, const char *why);
 
 /* --- dial.c --- */

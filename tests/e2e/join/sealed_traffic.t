@@ -78,7 +78,7 @@ check "both stop" both_stop
 
 # refused FLAGS_A FLAGS_B TEXT
 refused() {
-	! both_start "$1" "$2" >"$TEST_DIR/out" 2>&1 && grep -q "refused: $3" "$TEST_DIR/out" && return
+	! both_start "$1" "$2" >"$TEST_DIR/out" 2>&1 && grep -Eq "(refused|somebody there refuses): $3" "$TEST_DIR/out" && return
 	cat "$TEST_DIR/out"
 	return 1
 }

@@ -135,7 +135,7 @@ done
 port=$(free_port)
 check "start one that listens" start --time-scale 2 --listen "127.0.0.1:$port" --name alpha
 refused "another scale is refused" \
-	"fabric beta: cannot start: join 127.0.0.1:$port: refused: its clock runs at another --time-scale" \
+	"fabric beta: cannot start: join 127.0.0.1:$port: somebody there refuses: its clock runs at another --time-scale" \
 	"$RDMAEMU" fabric start --fabric beta --name beta --join "127.0.0.1:$port"
 check "the same scale is not" "$RDMAEMU" fabric start --fabric beta --name beta --time-scale 2 --join "127.0.0.1:$port"
 refused "its clock stays as it is" "fabric beta is joined with others: its clock cannot be changed" \
