@@ -62,7 +62,7 @@ bool admission_allows(struct allowance *a, u32 per_s, u32 burst)
 	return true;
 }
 
-void admission_note(struct fabric *f, const struct jconn *c, const char *why)
+void admission_note(struct fabric *f, const char *who, const char *why)
 {
 	struct join *j = f->join;
 
@@ -71,10 +71,10 @@ void admission_note(struct fabric *f, const struct jconn *c, const char *why)
 		return;
 	}
 	if (j->lines_unsaid)
-		fabric_note(f, "join: %llu more connections of strangers were closed",
+		fabric_note(f, "join: %llu more like the next one are left out",
 			    (unsigned long long)j->lines_unsaid);
 	j->lines_unsaid = 0;
-	fabric_note(f, "join: %s: %s", c->who, why);
+	fabric_note(f, "join: %s: %s", who, why);
 }
 
 static bool admission_is_known(const struct join *j, const u8 net[16])

@@ -12,8 +12,6 @@
 
 #include <stdlib.h>
 
-/* A response without payload needs no credit: there is at most one for each request. */
-#define SMALL_FRAME 512u
 /* From here on queued bytes are written at once: the peer handles them while more is gathered. */
 #define FLUSH_AT (256u << 10)
 
@@ -134,7 +132,7 @@ static int burst_send_member(struct fabric *f, struct member *m, const struct bu
 		return 0;
 	}
 	h.len = head + data;
-	if (lane->sent >= lane->limit && (h.lane == LANE_REQUEST || h.len > SMALL_FRAME)) {
+	if (lane->sent >= lane->limit && join_burst_needs_credit(h.lane, h.len)) {
 		if (!lane->dry_at)
 			lane->dry_at = real_ns();
 		return -EAGAIN;

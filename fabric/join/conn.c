@@ -268,7 +268,7 @@ void jconn_close(struct fabric *f, struct jconn *c, const char *why)
 	if (c->state == JC_FREE)
 		return;
 	if (why && !c->out && c->state != JC_UP)
-		admission_note(f, c, why);
+		admission_note(f, c->who, why);
 	else if (why)
 		fabric_note(f, "join: %s%s%s: %s", c->member ? c->member->name : "",
 			    c->member ? " at " : "", c->who, why);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/**
- * DOC: frames of established connections: those for this fabric, those to forward, and lanes that
- * wait.
- */
+/** DOC: frames of established connections that are for this fabric, and lanes that wait. */
 #include "fabric/join/mesh.h"
 
-#include <ctype.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
 /* Bytes of each connection that are handled in one holding of the token. */
 #define TURN_BYTES (2u << 20)
+#define TURN_NS	   NSEC_PER_MSEC /* once the first frame that is no burst has come */
 #define AGAIN_NS   (200 * NSEC_PER_USEC)
 
 static bool jlane_append(struct jlane *l, const u8 *frame, u32 len)
@@ -112,15 +108,17 @@ static const char *frames_credit(struct fabric *f, struct member *m, const u8 *b
 	return NULL;
 }
 
-static void frames_refused(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
+/* @m refuses what this fabric sends, as the neighbour @c or through it. */
+static void frames_refused(struct fabric *f, struct jconn *c, struct member *m, const u8 *body,
+			   u32 len)
 {
 	char text[JOIN_TEXT + 1];
-	u32 i;
 
-	for (i = 0; i < len && i < JOIN_TEXT; i++)
-		text[i] = isprint(body[i]) ? (char)body[i] : '?';
-	text[i] = '\0';
-	mesh_conn_refused(f, c, text);
+	join_text_get(body, len, text);
+	if (m == c->member)
+		mesh_conn_refused(f, c, text);
+	else
+		session_refused(f, m, text);
 }
 
 /*
@@ -148,8 +146,10 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 			return "malformed peers";
 		return NULL;
 	case JT_PING:
-		return NULL;
+		return len ? "malformed frame" : NULL;
 	case JT_BYE:
+		if (len)
+			return "malformed frame";
 		fabric_note(f, "join: %s has left", m->name);
 		m->next_try = NEVER;
 		tables_withdraw(f, m);
@@ -160,55 +160,63 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 	case JT_BEGIN:
 		return session_input(f, m, h->type, body, len);
 	case JT_REFUSE:
-		frames_refused(f, c, body, len);
+		frames_refused(f, c, m, body, len);
 		return NULL;
 	default:
 		return "unexpected frame";
 	}
 }
 
-/* Forward a frame to another member that is connected with this fabric. */
-static void frames_forward(struct fabric *f, const struct join_hdr *h, const u8 *frame)
+/*
+ * Find who has sent a frame. Return: false: there is nothing to handle, or that the neighbour may
+ * not carry; @why then says so.
+ */
+static bool frames_find_sender(struct fabric *f, struct jconn *c, const struct join_hdr *h,
+			       struct member **m, const char **why)
 {
-	struct member *m = mesh_member(f, h->dst);
-	u8 *p = m && m->conn ? jconn_reserve(m->conn, h->len) : NULL;
-
+	*m = c->member;
+	*why = NULL;
+	if (h->src == c->peer)
+		return true;
+	if (!jconn_has_route_to(c, h->src)) {
+		if (!mesh_peer_is_coming(c, h->src))
+			*why = "a frame of another member";
+		return false;
+	}
 	/*
-	 * A lost frame would be lost credit; with a new connection both sides begin a new session.
+	 * A member that uses another route than this fabric is about to change it, or this fabric
+	 * is.
 	 */
-	if (m && m->conn && !p)
-		jconn_close(f, m->conn, "it is too slow: too much data waits for it");
-	if (!p)
-		return;
-	memcpy(p, frame, h->len);
-	jconn_commit(m->conn, h->len);
-	if (!m->conn->want_write && jconn_pending(m->conn) >= TURN_BYTES / 8)
-		jconn_flush(f, m->conn);
+	*m = mesh_member(f, h->src);
+	return *m && (*m)->via == c;
 }
 
-static const char *frames_route(struct fabric *f, struct jconn *c, const struct join_hdr *h,
-				const u8 *frame, u32 have)
+/* End what a member does that violates the protocol: its connection, or its session by a hub. */
+static void frames_turn_away(struct fabric *f, struct jconn *c, struct member *m, const char *why)
+{
+	if (c->state != JC_UP)
+		return;
+	if (m == c->member)
+		jconn_refuse(f, c, "%s", why);
+	else if (m->via == c)
+		session_refuse(f, m, why);
+}
+
+static void frames_route(struct fabric *f, struct jconn *c, const struct join_hdr *h,
+			 const u8 *frame, u32 have)
 {
 	struct member *m = c->member;
+	const char *why;
 
-	if (h->dst != f->join->id && h->dst) {
-		if (h->src != m->id)
-			return "a frame of another member";
-		frames_forward(f, h, frame);
-		return NULL;
-	}
-	if (h->src != m->id) {
-		if (!jconn_has_route_to(c, h->src))
-			return "a frame of another member";
-		m = mesh_member(f, h->src);
-		/*
-		 * A member that uses another route than this fabric is about to change it, or this
-		 * fabric is.
-		 */
-		if (!m || m->via != c)
-			return NULL;
-	}
-	return frames_one(f, c, m, h, frame, have);
+	if (h->dst != f->join->id && h->dst)
+		why = h->src == c->peer ? forward_input(f, m, h, frame)
+					: "a frame of another member";
+	else if (frames_find_sender(f, c, h, &m, &why))
+		why = frames_one(f, c, m, h, frame, have);
+	else
+		m = c->member;
+	if (why)
+		frames_turn_away(f, c, m, why);
 }
 
 static void jconn_make_room(struct jconn *c)
@@ -227,8 +235,8 @@ static void jconn_make_room(struct jconn *c)
 /* Return: whether there is more to handle. */
 static bool frames_conn(struct fabric *f, struct jconn *c)
 {
+	const u64 end = real_ns() + TURN_NS;
 	u32 done = 0, have;
-	const char *why;
 	struct join_hdr h;
 	bool more;
 	const u8 *at;
@@ -246,9 +254,10 @@ static bool frames_conn(struct fabric *f, struct jconn *c)
 			break;
 		c->rx_head += h.len;
 		done += h.len;
-		why = frames_route(f, c, &h, at, have);
-		if (why && c->state == JC_UP)
-			jconn_refuse(f, c, "%s", why);
+		frames_route(f, c, &h, at, have);
+		/* Bursts cost time by the byte. Of others, small ones may cost much. */
+		if (h.type != JT_BURST && real_ns() >= end)
+			done = TURN_BYTES;
 	}
 	if (c->state != JC_UP)
 		return false;
@@ -287,12 +296,14 @@ void join_input(struct fabric *f)
 	j->due = false;
 	j->retry_at = NEVER;
 	for (i = 0; i < j->n_conns; i++)
-		if (j->conn[i].state == JC_UP)
+		if (j->conn[i].state == JC_UP) {
+			mesh_peers_apply(f, &j->conn[i]);
 			more |= frames_conn(f, &j->conn[i]);
+		}
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 		m = j->member[i];
 		if (m && m->via && !frames_lanes(f, m))
-			jconn_refuse(f, m->via, "malformed burst");
+			frames_turn_away(f, m->via, m, "malformed burst");
 		if (m && !m->via && !m->dead && now >= m->lost_at + JOIN_DEAD_NS) {
 			fabric_note(f, "join: %s is dead", m->name);
 			tables_withdraw(f, m);

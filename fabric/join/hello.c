@@ -194,12 +194,9 @@ static void hello_proof_received(struct fabric *f, struct jconn *c, const struct
 void hello_input(struct fabric *f, struct jconn *c, const struct join_hdr *h, const u8 *body)
 {
 	char text[JOIN_TEXT + 1];
-	u32 i, len = h->len - JOIN_HDR;
 
 	if (h->type == JT_REFUSE) {
-		for (i = 0; i < len && i < JOIN_TEXT; i++)
-			text[i] = isprint(body[i]) ? (char)body[i] : '?';
-		text[i] = '\0';
+		join_text_get(body, h->len - JOIN_HDR, text);
 		mesh_conn_refused(f, c, text);
 		return;
 	}

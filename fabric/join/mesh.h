@@ -72,6 +72,12 @@ struct jbuf {
 	u32 wrap; /* where the upper part ends when @tail is below @head */
 };
 
+/** struct allowance - how many of something there may be now: admission_allows(). All 0: full. */
+struct allowance {
+	u64 at; /* real time when it was counted last */
+	u64 left; /* in thousandths */
+};
+
 /** struct jconn - a connection. All times are real time. */
 struct jconn {
 	struct watch w;
@@ -89,6 +95,10 @@ struct jconn {
 	bool known; /* a member has that address */
 	struct join_peer behind[JOIN_MAX_PEERS]; /* members that the other end is connected with */
 	u32 n_behind;
+	struct join_peer told[JOIN_MAX_PEERS]; /* the last PEERS, if @news: @behind soon */
+	u32 n_told;
+	bool news;
+	struct allowance tells; /* PEERS that count at once */
 	u8 greeting[JOIN_HDR + JOIN_HELLO]; /* our HELLO */
 	u8 secret[KEYS_LEN]; /* of the fresh key in it */
 	struct join_keys keys; /* from JC_PROOF on, until JC_UP */
@@ -114,10 +124,14 @@ struct jlane {
 	u32 head, tail;
 };
 
-/** struct allowance - how many of something there may be now: admission_allows(). All 0: full. */
-struct allowance {
-	u64 at; /* real time when it was counted last */
-	u64 left; /* in thousandths */
+/**
+ * struct flow - what a member has sent another one through this fabric, in its current session, and
+ * may send: forward.c.
+ */
+struct flow {
+	u64 to; /* id of the other one; 0: nothing yet */
+	u64 session; /* 0: BEGIN has not come */
+	u64 sent[LANES], limit[LANES]; /* bytes */
 };
 
 /** struct join_node - a node of a member, as far as it has come. */
@@ -146,7 +160,10 @@ struct member {
 	bool proven; /* it has been connected directly, and has proved that it has the token */
 	u64 teller; /* id of the member that named it first, if it is not proven */
 	u64 lost_at; /* when its route was lost */
+	u64 refused_until; /* what comes from it through a hub is passed over until then */
+	struct allowance asks; /* sessions that it may ask for */
 	struct jlane lane[LANES];
+	struct flow flow[JOIN_MAX_MEMBERS]; /* to others, by their numbers */
 	u16 dev_slot[HCA_MAX_DEVS]; /* our slot + 1 of its devices, by its numbers */
 	struct join_node incoming;
 	u8 net[16]; /* jconn.net of its last connection */
@@ -258,8 +275,15 @@ void mesh_member_retry(struct member *m, u64 now);
 
 /** mesh_peers_send() - tell all neighbours which members this fabric is connected with. */
 void mesh_peers_send(struct fabric *f);
-/** mesh_peers_input() - handle PEERS of a neighbour. Return: 0 or -EPROTO. */
+/**
+ * mesh_peers_input() - PEERS of a neighbour has come. It counts at once, or soon if they come too
+ * fast. Return: 0 or -EPROTO.
+ */
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len);
+/** mesh_peers_apply() - believe the last PEERS of a neighbour, if it is time. */
+void mesh_peers_apply(struct fabric *f, struct jconn *c);
+/** mesh_peer_is_coming() - whether PEERS names a member, but does not count yet. */
+bool mesh_peer_is_coming(const struct jconn *c, u64 id);
 /** mesh_peers_forget() - @c, which told of others, is closed: believe it no more. */
 void mesh_peers_forget(struct fabric *f, struct jconn *c);
 /**
@@ -278,10 +302,22 @@ void join_accept(struct fabric *f, struct watch *w, u32 events);
 u64 admission_tick(struct fabric *f, u64 now);
 /** admission_net() - what counts as one address: IPv4 the whole, IPv6 the first 64 bits. */
 void admission_net(const struct sockaddr_storage *sa, u8 net[16]);
-/** admission_note() - a log line about a stranger, of which there may be many. */
-void admission_note(struct fabric *f, const struct jconn *c, const char *why);
+/**
+ * admission_note() - a log line about somebody of whom there may be many: strangers, and members
+ * that hubs tell of. @who: the address, or name and address
+ */
+void admission_note(struct fabric *f, const char *who, const char *why);
 /** admission_allows() - take one of what refills by @per_s a second and holds at most @burst. */
 bool admission_allows(struct allowance *a, u32 per_s, u32 burst);
+
+/* --- forward.c --- */
+
+/**
+ * forward_input() - forward a frame from the neighbour @src to another member, if that is connected
+ * with this fabric. Return: NULL, or what is wrong with the frame.
+ */
+const char *forward_input(struct fabric *f, struct member *src, const struct join_hdr *h,
+			  const u8 *frame);
 
 /* --- session.c --- */
 
@@ -294,6 +330,13 @@ const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 
  * route.
  */
 bool session_accepts(const struct member *m, u8 type);
+/**
+ * session_refuse() - @m, which is reached through a hub, violates the protocol. The hub is not to
+ * blame, so its connection stays: @m gets a REFUSE, and nothing from it counts for 10 seconds.
+ */
+void session_refuse(struct fabric *f, struct member *m, const char *why);
+/** session_refused() - @m, which is reached through a hub, refuses what this fabric sends. */
+void session_refused(struct fabric *f, struct member *m, const char *why);
 /** session_tick() - handle what is overdue. Return: when to come back. */
 u64 session_tick(struct fabric *f, struct member *m, u64 now);
 

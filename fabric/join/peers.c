@@ -6,8 +6,15 @@
  * lasts: the addresses that it tells are kept with the connection. Several neighbours may tell
  * different addresses for one member; attempts go through all of them in turn, so a wrong one
  * delays a connection and does not prevent it.
+ *
+ * To believe PEERS means to choose all routes again. A neighbour sends it when a connection comes
+ * or goes; from one that sends more, only the last one counts, a few times a second.
  */
 #include "fabric/join/mesh.h"
+
+#define TELLS_PER_S 10u
+#define TELLS_BURST 64u
+#define TELL_NS	    (100 * NSEC_PER_MSEC)
 
 void mesh_peers_send(struct fabric *f)
 {
@@ -34,14 +41,10 @@ void mesh_peers_send(struct fabric *f)
  */
 static bool peer_is_dialable(const struct jconn *c, const struct join_peer *p)
 {
-	static const u8 none[16];
 	u8 us[16], peer[16];
 	u32 scope;
 
-	if (!p->port)
-		return false;
-	if (gid_is_v4(p->ip) ? !p->ip[12] || p->ip[12] >= 224
-			     : p->ip[0] == 0xff || !memcmp(p->ip, none, sizeof(none)))
+	if (!p->port || !gid_is_unicast(p->ip))
 		return false;
 	if (!gid_is_loopback(p->ip))
 		return true;
@@ -64,25 +67,54 @@ static bool peers_are_distinct(const struct join_peer *peer, u32 n)
 
 int mesh_peers_input(struct fabric *f, struct jconn *c, const u8 *body, u32 len)
 {
-	struct join_peer peer[JOIN_MAX_PEERS];
-	int i, n = join_peers_get(body, len, peer);
+	int n = join_peers_get(body, len, c->told);
+
+	c->n_told = n < 0 ? 0 : (u32)n;
+	c->news = n >= 0 && peers_are_distinct(c->told, c->n_told);
+	if (!c->news)
+		return -EPROTO;
+	mesh_peers_apply(f, c);
+	return 0;
+}
+
+void mesh_peers_apply(struct fabric *f, struct jconn *c)
+{
+	struct join_peer *p;
 	struct member *m;
 
-	if (n < 0 || !peers_are_distinct(peer, (u32)n))
-		return -EPROTO;
-	for (i = 0, c->n_behind = 0; i < n; i++) {
-		if (peer[i].id == f->join->id)
-			continue;
-		if (!peer_is_dialable(c, &peer[i]))
-			peer[i].port = 0;
-		c->behind[c->n_behind++] = peer[i];
-		m = mesh_member_tell(f, peer[i].id, c->peer);
-		if (m && !m->conn && peer[i].port && m->next_try == NEVER)
-			m->next_try = real_ns();
+	if (!c->news)
+		return;
+	if (!admission_allows(&c->tells, TELLS_PER_S, TELLS_BURST)) {
+		f->join->retry_at = min_u64(f->join->retry_at, real_ns() + TELL_NS);
+		return;
 	}
+	c->news = false;
+	for (p = c->told, c->n_behind = 0; p < c->told + c->n_told; p++) {
+		if (p->id == f->join->id)
+			continue;
+		if (!peer_is_dialable(c, p))
+			p->port = 0;
+		c->behind[c->n_behind++] = *p;
+	}
+	/* Those that are not told of any more make room for those that are. */
 	mesh_peers_forget(f, NULL);
 	mesh_reroute(f);
-	return 0;
+	for (p = c->behind; p < c->behind + c->n_behind; p++) {
+		m = mesh_member_tell(f, p->id, c->peer);
+		if (m && !m->conn && p->port && m->next_try == NEVER)
+			m->next_try = real_ns();
+	}
+	mesh_reroute(f);
+}
+
+bool mesh_peer_is_coming(const struct jconn *c, u64 id)
+{
+	u32 i;
+
+	for (i = 0; c->news && i < c->n_told; i++)
+		if (c->told[i].id == id)
+			return true;
+	return false;
 }
 
 bool mesh_peer_is_told(const struct fabric *f, const struct member *m)

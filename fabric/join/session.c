@@ -18,6 +18,12 @@
  */
 #include "fabric/join/mesh.h"
 
+#include <stdio.h>
+
+/* A session begins with all tables. A member asks at most once in JOIN_SILENT_NS for each route. */
+#define ASKS_PER_S 2u
+#define ASKS_BURST 16u
+
 /* Begin a session to @m. Queue pairs that wait for credit continue. */
 static void session_begin(struct fabric *f, struct member *m)
 {
@@ -80,17 +86,52 @@ const char *session_input(struct fabric *f, struct member *m, u8 type, const u8 
 		return "malformed session";
 	if (type == JT_BEGIN)
 		session_restart_input(m, join_u64_get(body));
-	else
+	else if (admission_allows(&m->asks, ASKS_PER_S, ASKS_BURST))
 		session_begin(f, m);
 	return NULL;
 }
 
 bool session_accepts(const struct member *m, u8 type)
 {
+	if (m->refused_until && real_ns() < m->refused_until)
+		return type == JT_BYE;
 	if (m->heard)
 		return true;
 	return type != JT_NODE && type != JT_DEV && type != JT_READY && type != JT_BURST &&
 	       type != JT_CREDIT;
+}
+
+/* Bursts to and from @m are lost for as long as a refused fabric waits; then it is asked again. */
+static void session_suspend(struct member *m)
+{
+	m->ready = false;
+	m->asked_at = real_ns() + JOIN_REFUSED_NS - JOIN_SILENT_NS;
+	session_restart_input(m, 0);
+}
+
+static void session_note(struct fabric *f, const struct member *m, const char *what,
+			 const char *why)
+{
+	char who[JOIN_NAME + sizeof(m->via->who) + 8], line[JOIN_TEXT + 32];
+
+	snprintf(who, sizeof(who), "%s by %s", m->name, m->via->who);
+	snprintf(line, sizeof(line), "%s: %s", what, why);
+	admission_note(f, who, line);
+}
+
+void session_refuse(struct fabric *f, struct member *m, const char *why)
+{
+	f->join->n_turned_away++;
+	session_note(f, m, "turned away", why);
+	(void)jconn_send(f, m->via, JT_REFUSE, f->join->id, m->id, why, (u32)strlen(why));
+	session_suspend(m);
+	m->refused_until = real_ns() + JOIN_REFUSED_NS;
+}
+
+void session_refused(struct fabric *f, struct member *m, const char *why)
+{
+	session_note(f, m, "we are refused", why);
+	session_suspend(m);
 }
 
 u64 session_tick(struct fabric *f, struct member *m, u64 now)
