@@ -49,10 +49,13 @@ struct member *mesh_member(struct fabric *f, u64 id)
 	return NULL;
 }
 
-/* Whether other members may have the slot: the member is dead, and nothing brings it back. */
-static bool member_is_over(const struct member *m)
+/*
+ * Whether other members may have the slot: the member is dead, and nothing brings it back. One of
+ * which a neighbour has just told has no route yet.
+ */
+static bool member_is_over(const struct fabric *f, const struct member *m)
 {
-	return m->dead && !m->via && m->next_try == NEVER;
+	return m->dead && !m->via && m->next_try == NEVER && !mesh_peer_is_told(f, m);
 }
 
 static bool member_is_displaceable(const struct member *m, bool for_proven)
@@ -99,7 +102,7 @@ static struct member *member_make(struct fabric *f, u64 id, u64 teller)
 	u32 i;
 
 	for (i = 0; i < JOIN_MAX_MEMBERS && !slot; i++)
-		if (!j->member[i] || member_is_over(j->member[i]))
+		if (!j->member[i] || member_is_over(f, j->member[i]))
 			slot = &j->member[i];
 	if (!slot)
 		slot = member_weakest(j, teller);
@@ -143,7 +146,7 @@ void mesh_members_sweep(struct fabric *f)
 
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 		m = f->join->member[i];
-		if (m && !m->proven && !m->met && member_is_over(m) && !mesh_peer_is_told(f, m))
+		if (m && !m->proven && !m->met && member_is_over(f, m))
 			member_forget(f, &f->join->member[i]);
 	}
 }
