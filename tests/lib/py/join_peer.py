@@ -94,10 +94,10 @@ class Peer:
         body, self.rest = self.rest[24:n], self.rest[n:]
         return kind, src, body
 
-    def begin(self, src=None):
+    def begin(self, src=None, dst=None):
         """What is sent counts from now on."""
         self.session += 1
-        self.send(BEGIN, struct.pack("<Q", self.session), src=src)
+        self.send(BEGIN, struct.pack("<Q", self.session), src=src, dst=dst)
 
     def refusal(self):
         """What the fabric says when it closes the connection."""
