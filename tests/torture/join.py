@@ -8,6 +8,9 @@ connect by the rdma_cm again and again. At random times a relay cuts, half-close
 or turns away connections, a fabric is killed and started again, a program is killed. The faults that hit a program
 decide which errors it must see; any other fails the test. Everything random follows from the seed, except what depends
 on time.
+
+With TORTURE_KILLS=N in the environment each kind of mesh ends after its share of N kills instead, of which a third hits
+fabrics, and links break only now and then.
 """
 import json
 import os
@@ -27,6 +30,7 @@ T = os.environ["T"]
 DIR = os.environ["TEST_DIR"]
 SLOW = float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
 PATIENCE = 200 * SLOW
+KILLS = int(os.environ.get("TORTURE_KILLS") or 0)
 failed = 0
 
 
@@ -309,7 +313,13 @@ class Torture:
         if what in ("away", "stall") and self.rng.randrange(6) == 0:
             seconds = 6.5
         relay.order(what, seconds)
+        self.count(what)
+
+    def count(self, what):
         self.done[what] = self.done.get(what, 0) + 1
+
+    def kills(self):
+        return self.done.get("program killed", 0) + self.done.get("fabric killed", 0)
 
     def kill_program(self):
         pair = self.rng.choice(self.pairs)
@@ -319,7 +329,7 @@ class Torture:
         pair.hurt(victim)
         victim.killed = True
         victim.p.kill()
-        self.done["program killed"] = self.done.get("program killed", 0) + 1
+        self.count("program killed")
 
     def kill_fabric(self):
         f = self.rng.choice(self.all)
@@ -331,7 +341,7 @@ class Torture:
         if not wait_until(begun, 20):
             return True
         f.kill()
-        self.done["fabric killed"] = self.done.get("fabric killed", 0) + 1
+        self.count("fabric killed")
         for pair in self.pairs:
             if f in (pair.f, pair.g):
                 pair.hit(f)
@@ -343,14 +353,35 @@ class Torture:
     def reap(self):
         return all([pair.reap() for pair in self.pairs])
 
-    def run(self, seconds):
+    def run(self, seconds, kills):
         self.make()
         if not check("%s: all know of each other" % self.kind, self.whole()):
             return
         for pair in self.pairs:
             pair.start()
+        good = self.break_by_kills(kills) if kills else self.break_links(seconds)
+        check("%s: nobody saw what must not be, %s" % (self.kind, self.done), good)
+        self.settle()
+
+    def break_by_kills(self, kills):
+        """Processes are killed under traffic, as fast as they come back."""
+        good = True
+        while good and self.kills() < kills:
+            time.sleep(self.rng.uniform(0.05, 0.5))
+            which = self.rng.randrange(12)
+            if which < 4:
+                good = self.kill_fabric()
+            elif which < 11:
+                self.kill_program()
+            else:
+                self.fault()
+            good = self.reap() and good
+        return good
+
+    def break_links(self, seconds):
+        """Links break all the time; processes are killed now and then."""
         end = time.monotonic() + seconds
-        good, n = True, 0
+        good = True
         next_kill = time.monotonic() + seconds * self.rng.uniform(0.2, 0.4)
         while good and time.monotonic() < end:
             time.sleep(self.rng.uniform(0.05, 0.8))
@@ -362,8 +393,7 @@ class Torture:
             else:
                 self.fault()
             good = self.reap() and good
-        check("%s: nobody saw what must not be, %s" % (self.kind, self.done), good)
-        self.settle()
+        return good
 
     def settle(self):
         """Nothing breaks any more: all are there, all works, and nothing is left."""
@@ -431,7 +461,7 @@ def main():
     for i, kind in enumerate(kinds):
         t = Torture(kind, seed + i)
         try:
-            t.run(seconds / len(kinds))
+            t.run(seconds / len(kinds), KILLS // len(kinds) + (i < KILLS % len(kinds)))
         finally:
             t.stop()
     sys.exit(failed != 0)
