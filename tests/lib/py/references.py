@@ -26,7 +26,7 @@ import tokenize
 EXTENSIONS = 'c|h|t|py|sh|mk|md|map'
 
 # Names of files of rdma-core, the kernel, libc and programs that are tested, and of examples.
-FOREIGN = ('verbs.h', 'rdma_cma.h', 'rdma/*.h', 'infiniband/*.h', 'linux/*.h', 'cm.c', 'cma.c', 'rxe_*.c', 'tag_matching.md',
+FOREIGN = ('verbs.h', 'rdma_cma.h', 'rsocket.h', 'rdma/*.h', 'infiniband/*.h', 'linux/*.h', 'cm.c', 'cma.c', 'rxe_*.c', 'tag_matching.md',
            'test.c', '*NAME*', 'examples/rdmaemu-token')
 
 # Paths that a build or a user makes.
