@@ -144,6 +144,7 @@ struct walk {
 	u64 next_id;
 	u64 commands, refused, posted, polled, errors, deaths;
 	u64 matched, segmented; /* messages that got their tag, large sends */
+	u64 flushed, words; /* FLUSH and ATOMIC_WRITE that succeeded */
 	struct obj obj[WALKERS][K_COUNT][KIND_MAX];
 };
 

@@ -428,6 +428,8 @@ int main(void)
 	w.seed = env("WALK_SEED", 1);
 	w.rnd = w.seed * 0x9e3779b97f4a7c15ULL | 1;
 	w.m = emu_new(w.seed);
+	w.m->hca->dev[0].lim.rate_limit_max = 1000;
+	w.m->hca->dev[0].lim.pmem = 1;
 	for (u32 c = 0; c < WALKERS; c++)
 		for (u32 k = 0; k < K_COUNT; k++)
 			for (u32 i = 0; i < KIND_MAX; i++)
@@ -442,16 +444,18 @@ int main(void)
 	settle(&w);
 	destroy_all(&w);
 	printf("# %llu steps, WALK_SEED=%#llx: %llu commands, %llu refused; %llu requests, "
-	       "%llu completions, %llu with errors; %llu tags matched, %llu large sends; "
-	       "%llu deaths\n",
+	       "%llu completions, %llu with errors; %llu tags matched, %llu large sends, "
+	       "%llu FLUSH, %llu ATOMIC_WRITE; %llu deaths\n",
 	       (unsigned long long)w.step, (unsigned long long)w.seed,
 	       (unsigned long long)w.commands, (unsigned long long)w.refused,
 	       (unsigned long long)w.posted, (unsigned long long)w.polled,
 	       (unsigned long long)w.errors, (unsigned long long)w.matched,
-	       (unsigned long long)w.segmented, (unsigned long long)w.deaths);
+	       (unsigned long long)w.segmented, (unsigned long long)w.flushed,
+	       (unsigned long long)w.words, (unsigned long long)w.deaths);
 	/* A walk that goes nowhere finds nothing. */
 	if (w.refused < w.commands / 20 || w.polled - w.errors < w.step / 45 ||
-	    w.matched < w.step / 100000 || w.segmented < w.step / 10000)
+	    w.matched < w.step / 100000 || w.segmented < w.step / 10000 ||
+	    w.flushed < w.step / 20000 || w.words < w.step / 20000)
 		fail(&w, "too little was done");
 	printf("ok random walk of the engine\n");
 	emu_free(w.m);

@@ -99,7 +99,7 @@ static void connect(struct walk *w, struct obj *a, struct obj *b)
 	if (!talk(a->qp.type, b->qp.type) || b->uses[Q_IND])
 		b = a;
 	good_values(w, &common);
-	common.access = 0xf;
+	common.access = 0xf | ACC_FLUSH;
 	common.max_rd_atomic = 1 + pick(w, LIM_RD_ATOM);
 	common.max_dest_rd_atomic = 1 + pick(w, LIM_RD_ATOM);
 	common.retry_cnt |= 4;

@@ -16,6 +16,8 @@ static const u8 opcodes[] = {
 	WR_RDMA_WRITE_WITH_IMM,
 	WR_ATOMIC_FETCH_AND_ADD,
 	WR_ATOMIC_CMP_AND_SWP,
+	WR_FLUSH,
+	WR_ATOMIC_WRITE,
 };
 
 static void ring_bell(struct walk *w, struct obj *o)
@@ -95,23 +97,32 @@ static const u32 remote_need[WR_COUNT] = {
 	[WR_RDMA_READ] = ACC_REMOTE_READ,
 	[WR_ATOMIC_CMP_AND_SWP] = ACC_REMOTE_ATOMIC,
 	[WR_ATOMIC_FETCH_AND_ADD] = ACC_REMOTE_ATOMIC,
+	[WR_FLUSH] = ACC_FLUSH,
+	[WR_ATOMIC_WRITE] = ACC_REMOTE_WRITE,
 };
+
+/* At a multiple of 8, and of 8 bytes. */
+static bool is_word(u32 opcode)
+{
+	return opcode == WR_ATOMIC_CMP_AND_SWP || opcode == WR_ATOMIC_FETCH_AND_ADD ||
+	       opcode == WR_ATOMIC_WRITE;
+}
 
 /* Where the request goes. Return: how many bytes there are. */
 static u32 some_remote(struct walk *w, const struct obj *o, struct sq_wqe *q)
 {
 	const struct obj *peer = peer_of(w, o);
-	bool atomic = q->opcode == WR_ATOMIC_CMP_AND_SWP || q->opcode == WR_ATOMIC_FETCH_AND_ADD;
+	bool word = is_word(q->opcode);
 	struct wq_sge s = { 0 };
 
 	if (peer && q->opcode < WR_COUNT)
 		s = some_sge(w, peer->client, peer->uses[Q_PD], 16 + some_length(w),
 			     remote_need[q->opcode]);
-	if (s.len < 16 && atomic && !chance(w, 100))
+	if (s.len < 16 && word && !chance(w, 100))
 		q->opcode = WR_SEND;
 	q->remote_addr = s.addr;
 	q->rkey = s.lkey;
-	if (atomic && s.len >= 16 && !chance(w, 50))
+	if (word && s.len >= 16 && !chance(w, 50))
 		q->remote_addr = (s.addr + 7) & ~7ULL;
 	q->imm = (u32)emu_rnd(&w->rnd);
 	q->compare_add = pick(w, 3);
@@ -205,6 +216,15 @@ static void large_send(struct walk *w, struct obj *o, struct sq_wqe *q)
 	}
 }
 
+/* It has no payload: a length, or the whole region; and what it is to flush. */
+static void flush_wqe(struct walk *w, struct sq_wqe *q, u32 max)
+{
+	q->compare_add = chance(w, 100) ? emu_rnd(&w->rnd) : pick(w, max + 1);
+	q->swap = chance(w, 50)	 ? pick(w, 64)
+		  : chance(w, 3) ? FLUSH_MR | FLUSH_PERSISTENT
+				 : FLUSH_GLOBAL;
+}
+
 static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 {
 	u32 max, n = pick(w, o->qp.max_sge + 1);
@@ -228,10 +248,16 @@ static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 		large_send(w, o, q);
 		return;
 	}
+	if (q->opcode == WR_FLUSH) {
+		flush_wqe(w, q, max);
+		return;
+	}
 	rd = q->opcode >= WR_RDMA_READ && q->opcode <= WR_ATOMIC_FETCH_AND_ADD;
-	if (rd && q->opcode != WR_RDMA_READ && !chance(w, 100) &&
-	    (!n || !some_mr(w, o->client, o->uses[Q_PD], ACC_LOCAL_WRITE)))
+	if (is_word(q->opcode) && !chance(w, 100) &&
+	    (!n || !some_mr(w, o->client, o->uses[Q_PD], rd ? ACC_LOCAL_WRITE : 0)))
 		q->opcode = WR_SEND, rd = false;
+	if (q->opcode == WR_ATOMIC_WRITE)
+		max = 8;
 	if (q->opcode == WR_SEND || q->opcode == WR_SEND_WITH_IMM)
 		max = pick(w, chance(w, 300) ? 6000 : 200);
 	if (o->qp.max_inline && (rd ? chance(w, 300) : chance(w, 4))) {
@@ -240,7 +266,7 @@ static void fill_wqe(struct walk *w, struct obj *o, struct sq_wqe *q)
 		emu_fill(q->sge, q->total_len, q->wr_id);
 		return;
 	}
-	if (rd && q->opcode != WR_RDMA_READ && o->qp.max_sge)
+	if (is_word(q->opcode) && o->qp.max_sge)
 		n = 1, max = 8;
 	q->num_sge = (u16)n;
 	for (u32 i = 0; i < n; i++) {
@@ -335,6 +361,8 @@ static void check_send(struct walk *w, struct obj *o, const struct cqe *c)
 	if (!error && !q->sent[c->slot % q->sq_depth].signaled)
 		fail(w, "QP %#x: WQE %u completes unasked", q->qpn, c->slot);
 	w->segmented += !error && c->opcode == WCO_TSO;
+	w->flushed += !error && c->opcode == WCO_FLUSH;
+	w->words += !error && c->opcode == WCO_ATOMIC_WRITE;
 	q->failed |= error;
 	q->sq_seen++;
 }

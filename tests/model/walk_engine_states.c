@@ -125,7 +125,7 @@ void good_values(struct walk *w, struct hca_qp_attr *a)
 		*value(a, i) = values[i].min + pick(w, values[i].bad - values[i].min);
 	a->rq_psn = pick(w, 1 << 24);
 	a->sq_psn = pick(w, 1 << 24);
-	a->access = pick(w, 4) ? 0xf : pick(w, 16);
+	a->access = pick(w, 4) ? 0xf | ACC_FLUSH : pick(w, 16);
 	a->en_sqd_async_notify = pick(w, 2);
 	a->qkey = 0x11111111;
 	good_av(w, &a->av);

@@ -24,7 +24,7 @@
 #ifndef TESTS_MODEL_WALK_VERBS_H
 #define TESTS_MODEL_WALK_VERBS_H
 
-#include "tests/lib/c/rc.h"
+#include "tests/lib/c/vb.h"
 
 #define ACTORS	  4
 #define VMAX	  8 /* objects of a kind that an actor may have */
@@ -44,6 +44,9 @@
 #define AREA_WORD (AREA_SRC + AREA_DST) /* words for atomics */
 #define N_WORDS	  64
 #define AREA	  (AREA_WORD + 4096u)
+
+/* Arguments of a FLUSH: enum ibv_placement_type, and enum ibv_selectivity_level << 4. */
+enum { FLUSH_GLOBAL = 1, FLUSH_PERSISTENT = 2, FLUSH_MR = 1 << 4 };
 
 enum vkind {
 	V_PD,
@@ -73,6 +76,7 @@ enum vuse {
  * struct vwr - a work request.
  * @rkey: remote; SEND_WITH_INV and LOCAL_INV: to be invalidated; BIND_MW: the new one
  * @addr: remote; BIND_MW: of the window
+ * @compare_add, @swap: of atomics. FLUSH: its length; type, and level << 4
  * @to: number of the remote QP (UD) or SRQ (XRC)
  * @mac: whom a frame goes to
  */
@@ -224,6 +228,7 @@ struct world {
 	_Atomic(bool) finished;
 	struct vcall call;
 	uint64_t verbs, refused, completions, errors;
+	uint64_t flushes, word_writes; /* FLUSH and ATOMIC_WRITE that succeeded */
 	uint8_t *area[ACTORS];
 	uint64_t words[ACTORS][N_WORDS];
 	union ibv_gid gid;
@@ -324,17 +329,23 @@ void vqp_use(struct vobj *o);
 
 /* --- walk_verbs_make.c: work requests */
 
-/** make_send() - a request that the QP's type has, mostly a good one. */
-void make_send(struct vobj *o, struct vwr *w);
+/** make_send() - a request that the QP's type has, mostly a good one. @build: by a builder. */
+void make_send(struct vobj *o, struct vwr *w, bool build);
 /** make_bind() - of a window of the type, by @o. Return: whether there is one. */
 bool make_bind(struct vobj *o, struct vwr *w, enum ibv_mw_type type);
 struct ibv_sge some_sge(const struct vobj *qp, unsigned int need, bool dst, uint32_t len);
 void stretch_sge(int actor, struct ibv_sge *s);
 uint32_t some_length(void);
 bool is_atomic(enum ibv_wr_opcode op);
-/** is_rd() - READ or atomic: a response answers it. */
+/** is_rd() - READ or atomic: a response fills its list. */
 bool is_rd(enum ibv_wr_opcode op);
+/** takes_rd() - it is one of the max_rd_atomic outstanding ones. */
+bool takes_rd(enum ibv_wr_opcode op);
+/** is_word() - at a multiple of 8, and of 8 bytes. */
+bool is_word(enum ibv_wr_opcode op);
 bool is_send(enum ibv_wr_opcode op);
+/** remote_need() - the rights at the target that a request needs, all of them. */
+unsigned int remote_need(const struct vwr *w);
 
 /* --- walk_verbs_work.c, walk_verbs_wr.c: posting */
 

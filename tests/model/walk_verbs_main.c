@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	bool turns = argc > 1 && !strcmp(argv[1], "turns"), good;
 	uint64_t steps = argc > 2 ? strtoull(argv[2], NULL, 0) : 10000;
 	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
-	uint64_t verbs = 0, refused = 0, completions = 0, errors = 0;
+	uint64_t verbs = 0, refused = 0, completions = 0, errors = 0, flushes = 0, word_writes = 0;
 
 	if (argc < 2)
 		die("usage: walk_verbs turns|free STEPS SEED [COMMAND]");
@@ -177,12 +177,17 @@ int main(int argc, char **argv)
 			refused += worlds[i]->refused;
 			completions += worlds[i]->completions;
 			errors += worlds[i]->errors;
+			flushes += worlds[i]->flushes;
+			word_writes += worlds[i]->word_writes;
 		}
 	}
-	note("%s: %lu steps, seed %#lx: %lu verbs, %lu refused; %lu completions, %lu with errors",
+	note("%s: %lu steps, seed %#lx: %lu verbs, %lu refused; %lu completions, %lu with errors; "
+	     "%lu FLUSH, %lu ATOMIC_WRITE",
 	     argv[1], (unsigned long)steps, (unsigned long)seed, (unsigned long)verbs,
-	     (unsigned long)refused, (unsigned long)completions, (unsigned long)errors);
-	ok(good && verbs > steps / 10 && completions - errors > steps / 10,
+	     (unsigned long)refused, (unsigned long)completions, (unsigned long)errors,
+	     (unsigned long)flushes, (unsigned long)word_writes);
+	ok(good && verbs > steps / 10 && completions - errors > steps / 10 &&
+		   flushes > steps / 5000 && word_writes > steps / 5000,
 	   "random walk through the verbs, %s", argv[1]);
 	return tap_failed != 0;
 }

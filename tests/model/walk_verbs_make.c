@@ -19,6 +19,16 @@ bool is_rd(enum ibv_wr_opcode op)
 	return op == IBV_WR_RDMA_READ || is_atomic(op);
 }
 
+bool takes_rd(enum ibv_wr_opcode op)
+{
+	return is_rd(op) || op == IBV_WR_ATOMIC_WRITE || op == VB_WR_FLUSH;
+}
+
+bool is_word(enum ibv_wr_opcode op)
+{
+	return is_atomic(op) || op == IBV_WR_ATOMIC_WRITE;
+}
+
 bool is_send(enum ibv_wr_opcode op)
 {
 	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM || op == IBV_WR_SEND_WITH_INV;
@@ -137,13 +147,15 @@ uint32_t some_length(void)
 
 /* --- where it goes */
 
-static const unsigned int needs[] = {
-	[IBV_WR_RDMA_WRITE] = IBV_ACCESS_REMOTE_WRITE,
-	[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_ACCESS_REMOTE_WRITE,
-	[IBV_WR_RDMA_READ] = IBV_ACCESS_REMOTE_READ,
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_ACCESS_REMOTE_ATOMIC,
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_ACCESS_REMOTE_ATOMIC,
-};
+unsigned int remote_need(const struct vwr *w)
+{
+	if (w->op == VB_WR_FLUSH)
+		return (w->swap & FLUSH_GLOBAL ? VB_ACCESS_GLOBAL : 0) |
+		       (w->swap & FLUSH_PERSISTENT ? VB_ACCESS_PERSISTENT : 0);
+	if (is_atomic(w->op))
+		return IBV_ACCESS_REMOTE_ATOMIC;
+	return w->op == IBV_WR_RDMA_READ ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+}
 
 /** struct side - the memory at the other end: of the QP, or of an SRQ that an XRC request names. */
 struct side {
@@ -155,7 +167,8 @@ struct side {
 /* The part of the area at @off, through a region or a window. Return: whether there is one. */
 static bool aim(const struct side *to, struct vwr *w, uint64_t off, uint32_t len)
 {
-	struct vobj *mw = some_window(to->actor, to->pd, needs[w->op], off, off + len, to->qpn);
+	const unsigned int need = remote_need(w);
+	struct vobj *mw = some_window(to->actor, to->pd, need, off, off + len, to->qpn);
 	uint64_t at = (uintptr_t)wd->area[to->actor] + off;
 	struct ibv_sge s;
 
@@ -164,7 +177,7 @@ static bool aim(const struct side *to, struct vwr *w, uint64_t off, uint32_t len
 		w->addr = at - mw->mw.addr + mw->mw.iova;
 		return true;
 	}
-	s = sge_at(to->actor, to->pd, needs[w->op], off, len);
+	s = sge_at(to->actor, to->pd, need, off, len);
 	w->rkey = s.lkey;
 	w->addr = s.addr;
 	return w->rkey;
@@ -176,12 +189,35 @@ static void drop_payload(struct vwr *w)
 	w->len = 0;
 }
 
+/* Any range: a FLUSH changes nothing. */
+static void flush_target(const struct side *to, struct vwr *w)
+{
+	uint32_t len = vchance(6) ? 0 : some_length();
+
+	w->compare_add = len;
+	w->swap = vchance(3) ? FLUSH_GLOBAL : vpick(4);
+	if (vchance(4)) {
+		w->swap |= FLUSH_MR;
+		w->compare_add = (uint64_t)vpick(1u << 30) << 20;
+	}
+	if (!aim(to, w, vpick(AREA - len + 1), len) && !vchance(40)) {
+		w->op = IBV_WR_SEND;
+		w->compare_add = w->swap = 0;
+	} else if (vchance(60)) {
+		w->addr += vpick(AREA);
+	}
+}
+
 static void some_target(const struct side *to, struct vwr *w)
 {
 	bool dst = w->op != IBV_WR_RDMA_READ;
 	uint64_t part = dst ? AREA_SRC : 0, size = dst ? AREA_DST : AREA_SRC;
 
-	if (!is_atomic(w->op)) {
+	if (w->op == VB_WR_FLUSH) {
+		flush_target(to, w);
+		return;
+	}
+	if (!is_word(w->op)) {
 		if (!aim(to, w, part + vpick((uint32_t)(size - w->len + 1)), w->len) &&
 		    !vchance(40))
 			drop_payload(w);
@@ -263,6 +299,7 @@ bool make_bind(struct vobj *o, struct vwr *w, enum ibv_mw_type type)
 	w->bind_access = IBV_ACCESS_REMOTE_READ;
 	if ((mr->mr.access & IBV_ACCESS_LOCAL_WRITE) || vchance(20))
 		w->bind_access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+	w->bind_access |= vchance(2) ? VB_ACCESS_GLOBAL | VB_ACCESS_PERSISTENT : 0;
 	w->bind_access |= vchance(3) ? IBV_ACCESS_ZERO_BASED : 0;
 	w->addr = mr->mr.iova;
 	w->bind_len = mr->mr.len;
@@ -300,7 +337,7 @@ static bool make_local(struct vobj *o, struct vwr *w)
 
 /* --- by type */
 
-static enum ibv_wr_opcode some_op(const struct vobj *o)
+static enum ibv_wr_opcode some_op(const struct vobj *o, bool build)
 {
 	static const enum ibv_wr_opcode conn[] = {
 		IBV_WR_SEND,
@@ -314,6 +351,11 @@ static enum ibv_wr_opcode some_op(const struct vobj *o)
 		IBV_WR_RDMA_READ,
 		IBV_WR_ATOMIC_CMP_AND_SWP,
 		IBV_WR_ATOMIC_FETCH_AND_ADD,
+		IBV_WR_ATOMIC_WRITE,
+		/* From here on by a builder only. */
+		VB_WR_FLUSH,
+		VB_WR_FLUSH,
+		VB_WR_FLUSH,
 	};
 
 	switch (o->qp.type) {
@@ -324,7 +366,7 @@ static enum ibv_wr_opcode some_op(const struct vobj *o)
 	case IBV_QPT_UC:
 		return conn[vpick(7)];
 	default:
-		return conn[vpick(COUNT(conn))];
+		return conn[vpick(COUNT(conn) - (build ? 0 : 3))];
 	}
 }
 
@@ -335,12 +377,14 @@ static uint32_t length_for(const struct vobj *o)
 
 static void make_payload(struct vobj *o, struct vwr *w)
 {
-	bool rd = w->op == IBV_WR_RDMA_READ || is_atomic(w->op);
+	bool rd = is_rd(w->op);
 	unsigned int need = rd ? IBV_ACCESS_LOCAL_WRITE : 0;
 
-	if (is_atomic(w->op)) {
+	if (w->op == VB_WR_FLUSH)
+		return;
+	if (is_word(w->op)) {
 		w->n = 1;
-		w->sge[0] = some_sge(o, need, true, vchance(150) ? 7 : 8);
+		w->sge[0] = some_sge(o, need, rd, vchance(150) ? 7 : 8);
 		if (!w->sge[0].lkey && !vchance(40)) {
 			w->op = IBV_WR_SEND;
 			w->n = 0;
@@ -392,7 +436,7 @@ static void make_datagram(struct vobj *o, struct vwr *w)
 	make_payload(o, w);
 }
 
-void make_send(struct vobj *o, struct vwr *w)
+void make_send(struct vobj *o, struct vwr *w, bool build)
 {
 	bool conn = o->qp.type != IBV_QPT_UD && o->qp.type != IBV_QPT_RAW_PACKET;
 	struct side to;
@@ -401,7 +445,7 @@ void make_send(struct vobj *o, struct vwr *w)
 	if (conn && vchance(10) && make_local(o, w))
 		return;
 	w->id = ++wd->next_id;
-	w->op = some_op(o);
+	w->op = some_op(o, build);
 	w->flags = vchance(3) ? 0 : IBV_SEND_SIGNALED;
 	w->flags |= vchance(4) ? IBV_SEND_FENCE : 0;
 	w->flags |= vchance(4) ? IBV_SEND_SOLICITED : 0;

@@ -59,6 +59,8 @@ void vmodel_sent(struct vobj *o, int status)
 		[IBV_WR_LOCAL_INV] = IBV_WC_LOCAL_INV,
 		[IBV_WR_BIND_MW] = IBV_WC_BIND_MW,
 		[IBV_WR_SEND_WITH_INV] = IBV_WC_SEND,
+		[IBV_WR_ATOMIC_WRITE] = IBV_WC_ATOMIC_WRITE,
+		[VB_WR_FLUSH] = VB_WC_FLUSH,
 	};
 	struct vqueue *q = &o->qp.sq;
 	const struct vwr *w = &q->wr[q->done++ % VDEPTH];
@@ -153,6 +155,8 @@ static bool length_right(const struct vobj *a, const struct vwr *w)
 		return w->len <= wd->mtu;
 	if (a->qp.type == IBV_QPT_RAW_PACKET)
 		return w->len >= FRAME_ETH && w->len <= FRAME_MAX;
+	if (w->op == IBV_WR_ATOMIC_WRITE)
+		return w->len == 8;
 	return !is_atomic(w->op) || w->len >= 8;
 }
 
@@ -163,7 +167,7 @@ static int check(struct vobj *a, const struct vwr *w)
 
 	if (w->op == IBV_WR_BIND_MW || w->op == IBV_WR_LOCAL_INV)
 		return vmodel_window(a, w);
-	if (is_rd(w->op) && !a->qp.max_rd)
+	if (takes_rd(w->op) && !a->qp.max_rd)
 		return IBV_WC_LOC_QP_OP_ERR;
 	if (!(w->flags & IBV_SEND_INLINE) && !is_rd(w->op))
 		status = vmodel_local(a->actor, a->uses[U_PD], w, 0, ~0ULL);

@@ -6,7 +6,7 @@
 
 #define ALL_ACCESS                                                                                 \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
-	 IBV_ACCESS_REMOTE_ATOMIC)
+	 IBV_ACCESS_REMOTE_ATOMIC | VB_ACCESS_GLOBAL | VB_ACCESS_PERSISTENT)
 
 static void enter_sqd(struct vobj *o, bool notify)
 {
@@ -40,7 +40,7 @@ static struct rc_opts opts;
 static void some_opts(void)
 {
 	opts = rc_defaults;
-	opts.access = vchance(30) ? (int)vpick(16) : ALL_ACCESS;
+	opts.access = (int)(vchance(30) ? vpick(16) | vpick(4) << 8 : ALL_ACCESS);
 	opts.timeout = 8;
 	opts.retry_cnt = (uint8_t)vpick(2);
 	opts.rnr_retry = vchance(40) ? (uint8_t)vpick(7) : 7;

@@ -58,7 +58,8 @@ static uint64_t ops_of(enum ibv_qp_type type)
 			      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW |
 			      IBV_QP_EX_WITH_LOCAL_INV;
 	const uint64_t rd = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-			    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+			    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE |
+			    VB_QP_EX_FLUSH;
 
 	switch (type) {
 	case IBV_QPT_RC:

@@ -181,28 +181,35 @@ struct target {
 /* The responder's end of such a request. 0, or the requester's status. */
 static int remote_check(const struct target *t, const struct vwr *w)
 {
-	static const unsigned int needs[] = {
-		[IBV_WR_RDMA_WRITE] = IBV_ACCESS_REMOTE_WRITE,
-		[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_ACCESS_REMOTE_WRITE,
-		[IBV_WR_RDMA_READ] = IBV_ACCESS_REMOTE_READ,
-		[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_ACCESS_REMOTE_ATOMIC,
-		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_ACCESS_REMOTE_ATOMIC,
-	};
-	unsigned int need = needs[w->op];
-	bool rd = need != IBV_ACCESS_REMOTE_WRITE;
-	uint32_t len = is_atomic(w->op) ? 8 : w->len;
+	const unsigned int need = remote_need(w);
+	const bool flush = w->op == VB_WR_FLUSH;
+	uint64_t len = flush ? w->compare_add : is_word(w->op) ? 8 : w->len;
 	struct vregion r;
 
-	if (!(t->qp->qp.access & need) || (rd && !t->qp->qp.max_dest_rd))
+	if ((t->qp->qp.access & need) != need || (takes_rd(w->op) && !t->qp->qp.max_dest_rd))
 		return IBV_WC_REM_INV_REQ_ERR;
-	if (is_atomic(w->op) && (w->addr & 7))
+	if (is_word(w->op) && (w->addr & 7))
 		return IBV_WC_REM_INV_REQ_ERR;
-	if (!len)
+	if (!len && !flush)
 		return IBV_WC_SUCCESS;
-	if (!vregion_of(t->actor, w->rkey, &r) || r.pd != t->pd || !(r.access & need) ||
-	    (r.qpn && r.qpn != t->qp->qp.qpn) || !vregion_has(&r, w->addr, len))
+	if (!vregion_of(t->actor, w->rkey, &r) || r.pd != t->pd || (r.access & need) != need ||
+	    (r.qpn && r.qpn != t->qp->qp.qpn))
 		return IBV_WC_REM_ACCESS_ERR;
-	return IBV_WC_SUCCESS;
+	if (flush && (w->swap & FLUSH_MR))
+		return IBV_WC_SUCCESS;
+	return vregion_has(&r, w->addr, len) ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+}
+
+/* The word that an ATOMIC_WRITE writes, from the part of the area that nobody writes to. */
+static uint64_t word_of(const struct vobj *a, const struct vwr *w)
+{
+	struct ibv_sge src = w->sge[0];
+	uint64_t word;
+
+	if (!(w->flags & IBV_SEND_INLINE))
+		vreal_list(a->actor, w->sge, 1, &src);
+	memcpy(&word, (void *)(uintptr_t)src.addr, sizeof(word));
+	return word;
 }
 
 /* @answered: the requester's list takes the result. */
@@ -222,7 +229,9 @@ static void do_atomic(struct vobj *a, const struct vwr *w, const struct target *
 		c->word = *word;
 		c->n_dst = vreal_list(a->actor, w->sge, w->n, c->dst);
 	}
-	if (w->op == IBV_WR_ATOMIC_FETCH_AND_ADD)
+	if (w->op == IBV_WR_ATOMIC_WRITE)
+		*word = word_of(a, w);
+	else if (w->op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		*word += w->compare_add;
 	else if (*word == w->compare_add)
 		*word = w->swap;
@@ -280,9 +289,9 @@ static bool rc_rdma(struct vobj *a, const struct vwr *w, const struct vrx *rx,
 	}
 	if (w->op == IBV_WR_RDMA_WRITE_WITH_IMM && !recv_ready(a, rx, &failed))
 		return failed;
-	if (is_atomic(w->op))
-		do_atomic(a, w, t, true);
-	else
+	if (is_word(w->op))
+		do_atomic(a, w, t, is_atomic(w->op));
+	else if (w->op != VB_WR_FLUSH)
 		rdma_moves(a, w, t);
 	if (w->op == IBV_WR_RDMA_WRITE_WITH_IMM)
 		recv_done(rx, w);

@@ -139,6 +139,8 @@ static void check_wc(const struct ibv_wc *wc)
 
 	wd->completions++;
 	wd->errors += wc->status != IBV_WC_SUCCESS;
+	wd->flushes += !wc->status && wc->opcode == VB_WC_FLUSH;
+	wd->word_writes += !wc->status && wc->opcode == IBV_WC_ATOMIC_WRITE;
 	if (o && (!p.list || !waits(p.list)))
 		note("a QP of type %d, state %d; its peer is %s; from %#x, %u bytes", o->qp.type,
 		     o->qp.state,

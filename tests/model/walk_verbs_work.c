@@ -16,7 +16,8 @@ static bool has_reads(const struct vobj *o)
 
 static bool takes_inline(const struct vwr *w)
 {
-	return is_send(w->op) || w->op == IBV_WR_RDMA_WRITE || w->op == IBV_WR_RDMA_WRITE_WITH_IMM;
+	return is_send(w->op) || w->op == IBV_WR_RDMA_WRITE ||
+	       w->op == IBV_WR_RDMA_WRITE_WITH_IMM || w->op == IBV_WR_ATOMIC_WRITE;
 }
 
 /* Binds with access flags that are not allowed, or no window. The index in the key is ignored. */
@@ -47,7 +48,8 @@ static int spoil(const struct vobj *o, const struct vwr *w, struct ibv_send_wr *
 		wr->num_sge = (int)o->qp.sq.max_sge + 1 + (int)vpick(100);
 		return EINVAL;
 	case 1:
-		wr->opcode = (enum ibv_wr_opcode)(20 + vpick(1000));
+		/* ibv_post_send() has no FLUSH. */
+		wr->opcode = vchance(3) ? VB_WR_FLUSH : (enum ibv_wr_opcode)(20 + vpick(1000));
 		return EINVAL;
 	case 2:
 		wr->send_flags |= 1u << 20;
@@ -185,29 +187,47 @@ static void post_list(struct vobj *o, struct vwr *w, uint32_t n, uint32_t bad_at
 		vfail("ibv_post_send: bad_wr is number %d, not %u", (int)(bad - wr), good);
 }
 
+/*
+ * Some have their data in the request; a builder of ATOMIC_WRITE knows no other way. One that
+ * cannot is a SEND of nothing.
+ */
+static void some_inline(struct vobj *o, struct vwr *w, bool build)
+{
+	bool must = build && w->op == IBV_WR_ATOMIC_WRITE;
+	bool can = (must ? w->len == 8 : w->len <= o->qp.max_inline) && takes_inline(w) &&
+		   !vmodel_local(me, o->uses[U_PD], w, 0, ~0ULL);
+
+	if (can && (must || vchance(6))) {
+		make_inline(w);
+	} else if (must) {
+		w->op = IBV_WR_SEND;
+		w->n = 0;
+		w->len = 0;
+	}
+}
+
 void vpost_send(struct vobj *o)
 {
 	struct vwr w[VSENDS];
 	uint32_t n = vchance(3) ? 1 + vpick(VSENDS) : 1, bad = n;
+	bool build = o->qp.builder && vchance(2);
 	int want = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		make_send(o, &w[i]);
+		make_send(o, &w[i], build);
 		/* One key is bound once. */
 		if (i && w[i].op == IBV_WR_BIND_MW) {
 			n = i;
 			bad = want ? bad : n;
 			break;
 		}
-		if (vchance(6) && w[i].len <= o->qp.max_inline && takes_inline(&w[i]) &&
-		    !vmodel_local(me, o->uses[U_PD], &w[i], 0, ~0ULL))
-			make_inline(&w[i]);
+		some_inline(o, &w[i], build);
 		if (!want) {
 			want = refusal(o, &w[i], i);
 			bad = want ? i : n;
 		}
 	}
-	if (!o->qp.builder || !vchance(2)) {
+	if (!build) {
 		post_list(o, w, n, bad, want);
 		return;
 	}

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 /* An error in a request of a batch, besides its place in it. */
-enum wrong { NOTHING, BAD_FLAGS, MANY_SGES, LONG_INLINE, BAD_ACCESS };
+enum wrong { NOTHING, BAD_FLAGS, MANY_SGES, LONG_INLINE, BAD_ACCESS, BAD_FLUSH };
 
 static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)
 {
@@ -13,7 +13,7 @@ static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)
 
 	ex->wr_id = w->id;
 	ex->wr_flags = w->flags | (wrong == BAD_FLAGS ? 1u << 20 : 0);
-	switch (w->op) {
+	switch ((int)w->op) {
 	case IBV_WR_SEND:
 		ibv_wr_send(ex);
 		break;
@@ -41,6 +41,13 @@ static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)
 	case IBV_WR_LOCAL_INV:
 		ibv_wr_local_inv(ex, w->rkey);
 		break;
+	case IBV_WR_ATOMIC_WRITE:
+		ibv_wr_atomic_write(ex, w->rkey, w->addr, (void *)(uintptr_t)w->sge[0].addr);
+		break;
+	case VB_WR_FLUSH:
+		vb_wr_flush(ex, w->rkey, w->addr, w->compare_add,
+			    w->swap | (wrong == BAD_FLUSH ? 1u << (2 + vpick(2)) : 0));
+		break;
 	default:
 		info = (struct ibv_mw_bind_info){ w->mr->ptr, w->addr, w->bind_len,
 						  w->bind_access };
@@ -50,12 +57,19 @@ static void begin(struct ibv_qp_ex *ex, const struct vwr *w, enum wrong wrong)
 	}
 }
 
+/* No setter follows its builder. */
+static bool has_no_list(const struct vwr *w)
+{
+	return w->op == IBV_WR_LOCAL_INV || w->op == IBV_WR_BIND_MW || w->op == VB_WR_FLUSH ||
+	       w->op == IBV_WR_ATOMIC_WRITE;
+}
+
 static void set_payload(struct ibv_qp_ex *ex, const struct vobj *o, const struct vwr *w,
 			enum wrong wrong)
 {
 	struct ibv_data_buf buf[VSGE];
 
-	if (w->op == IBV_WR_LOCAL_INV || w->op == IBV_WR_BIND_MW)
+	if (has_no_list(w))
 		return;
 	if (!(w->flags & IBV_SEND_INLINE)) {
 		if (w->n == 1 && wrong != MANY_SGES)
@@ -79,12 +93,14 @@ static void set_payload(struct ibv_qp_ex *ex, const struct vobj *o, const struct
 
 static enum wrong some_wrong(const struct vwr *w)
 {
-	enum wrong wrong = (enum wrong)(1 + vpick(4));
-	bool local = w->op == IBV_WR_LOCAL_INV || w->op == IBV_WR_BIND_MW;
+	enum wrong wrong = (enum wrong)(1 + vpick(5));
+	bool bare = has_no_list(w);
 	bool inl = w->flags & IBV_SEND_INLINE;
 
-	if ((wrong == MANY_SGES && (inl || local)) || (wrong == LONG_INLINE && (!inl || !w->n)) ||
-	    (wrong == BAD_ACCESS && w->op != IBV_WR_BIND_MW))
+	if ((wrong == MANY_SGES && (inl || bare)) ||
+	    (wrong == LONG_INLINE && (!inl || bare || !w->n)) ||
+	    (wrong == BAD_ACCESS && w->op != IBV_WR_BIND_MW) ||
+	    (wrong == BAD_FLUSH && w->op != VB_WR_FLUSH))
 		return NOTHING;
 	return wrong;
 }

@@ -178,6 +178,11 @@ struct vb_wr vb_wr(enum ibv_wr_opcode op, uint64_t wr_id, const struct vb_side *
 /** vb_sends() - post @n requests by ibv_post_send() or, if @ex, by the ibv_wr_* builders. */
 int vb_sends(struct vb_side *s, int i, bool ex, const struct vb_wr *wr, int n, int *bad);
 int vb_send(struct vb_side *s, int i, bool ex, const struct vb_wr *wr);
+/**
+ * vb_wr_flush() - ibv_wr_flush(3), which older headers lack: its function is the member after
+ * wr_atomic_write. @what: type, and level << 4
+ */
+void vb_wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t len, uint64_t what);
 /** vb_recv() - post one receive to QP @i, or to SRQ -@i - 1. */
 int vb_recv(struct vb_side *s, int i, uint64_t wr_id, const struct ibv_sge *sge, int n);
 int vb_recv1(struct vb_side *s, int i, uint64_t wr_id, const void *addr, uint32_t len);

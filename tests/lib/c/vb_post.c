@@ -107,20 +107,19 @@ static void build_memory(const struct vb_side *s, struct ibv_qp_ex *ex, const st
 		ibv_wr_local_inv(ex, w->imm);
 }
 
-/* ibv_wr_flush(): the function is the member after wr_atomic_write. */
-static void build_flush(struct ibv_qp_ex *ex, const struct vb_wr *w)
+void vb_wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t addr, uint64_t len, uint64_t what)
 {
 	void (*flush)(struct ibv_qp_ex *, uint32_t, uint64_t, size_t, uint8_t, uint8_t);
 
 	memcpy(&flush, &ex->wr_atomic_write + 1, sizeof(flush));
-	flush(ex, w->rkey, w->raddr, w->compare, w->swap & 15, (uint8_t)(w->swap >> 4));
+	flush(ex, rkey, addr, len, what & 15, (uint8_t)(what >> 4));
 }
 
 static void build(const struct vb_side *s, struct ibv_qp_ex *ex, const struct vb_wr *w)
 {
 	switch ((int)w->op) {
 	case VB_WR_FLUSH:
-		return build_flush(ex, w);
+		return vb_wr_flush(ex, w->rkey, w->raddr, w->compare, w->swap);
 	case IBV_WR_SEND:
 		return ibv_wr_send(ex);
 	case IBV_WR_SEND_WITH_IMM:
