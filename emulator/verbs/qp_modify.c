@@ -338,6 +338,9 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	/* An RSS QP over WQs has no state of its own. */
 	if (qp->ind)
 		return -EOPNOTSUPP;
+	/* libibverbs knows no such attribute of providers without packet pacing (rxe). */
+	if ((cmd->mod.mask & QPA_RATE_LIMIT) && !lim_of(e->hca, qp->dev)->rate_limit_max)
+		return -EOPNOTSUPP;
 	mask = qp_modify_mask(qp->type, cmd->mod.mask);
 	from = mask & QPA_CUR_STATE ? a->cur_state : qp->state;
 	to = mask & QPA_STATE ? a->state : from;

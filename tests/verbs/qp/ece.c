@@ -55,6 +55,7 @@ static void test_queries(void)
 	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE,
 						  IBV_WR_RDMA_READ };
 	struct ibv_qp_rate_limit_attr rate = { .rate_limit = 1000 };
+	struct ibv_qp_attr attr = { .rate_limit = 1000 };
 	bool good = true;
 
 	for (int i = 0; i < 3; i++)
@@ -64,6 +65,8 @@ static void test_queries(void)
 	ok(!s->info.dev.packet_pacing_caps.qp_rate_limit_max &&
 		   ibv_modify_qp_rate_limit(s->qp[0].qp, &rate) == EOPNOTSUPP,
 	   "no packet pacing: EOPNOTSUPP");
+	ok(ibv_modify_qp(s->qp[0].qp, &attr, IBV_QP_RATE_LIMIT) == EOPNOTSUPP,
+	   "ibv_modify_qp with IBV_QP_RATE_LIMIT: EOPNOTSUPP");
 	rate.comp_mask = 1;
 	ok(ibv_modify_qp_rate_limit(s->qp[0].qp, &rate) == EINVAL, "its comp_mask: EINVAL");
 }
