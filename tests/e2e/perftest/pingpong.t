@@ -18,6 +18,18 @@ pp -e
 pp -o
 pp -o -e -g 0
 pp -N
+pp -O -g 0
+pp -o -P -c
+pp -O -P
+pp -t
+pp -t -o -g 0
+pp -j
+pp -j -c -N
+# rdma-core 64 has it: memory that a confidential guest shares.
+if ibv_rc_pingpong -h 2>&1 | grep -q -- '-U, '; then
+	pp -U
+	pp -U -c -e -g 0
+fi
 pp -m 256 -c
 pp -m 1024 -c
 pp -r 1

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one: the suite uses one host alone
-# rdma-core's own test suite, as Debian's python3-pyverbs ships it: every module that is not about one
-# vendor's devices. tests/e2e/third_party/pyverbs.skips says which tests no emulated device can run here.
+# rdma-core's own test suite, as Debian's python3-pyverbs ships it or that of PYVERBS_SUITE: every module that is not
+# about one vendor's devices. tests/e2e/third_party/pyverbs.skips says which tests no emulated device can run here.
 . "$(dirname "$0")/../../lib/lib.sh"
 src=${PYVERBS_SUITE:-/usr/share/doc/rdma-core/tests}
 [ -e "$src/run_tests.py" ] || skip_all "rdma-core's test suite is not in $src"
-# Debian's interpreter: the one that Debian's pyverbs is built for.
+# Debian's interpreter: the one that Debian's pyverbs is built for, and that of tests/rdma_core.sh.
 /usr/bin/python3 -c 'import pyverbs.device' 2>/dev/null || skip_all "python3-pyverbs is not installed"
 
 suite=$TEST_DIR/suite
 mkdir -p "$suite/tests"
+shopt -s nullglob
 for f in "$src"/*.py "$src"/*.py.gz; do
 	name=$(basename "$f" .gz)
 	case $name in
@@ -18,9 +19,10 @@ for f in "$src"/*.py "$src"/*.py.gz; do
 	esac
 	case $f in
 	*.gz) gzip -dc "$f" >"$suite/tests/$name" ;;
-	*.py) [ ! -e "$f" ] || cp "$f" "$suite/tests/$name" ;;
+	*.py) cp "$f" "$suite/tests/$name" ;;
 	esac
 done
+shopt -u nullglob
 mv "$suite/tests/args_parser.py" "$suite/"
 
 # Three tests put memory into huge pages; root can lend them some.

@@ -12,12 +12,14 @@ A process that crashed or hung costs the test it was in; another one is started 
 module. A test that the suite skips must stand in SKIPS, and one that stands there must not pass.
 
 SKIPS has lines `module.Class.test<TAB>reason`. After a line `#if: CONDITION` (see CONDITIONS) they
-count only where the condition holds, up to the next `#if:` or `#issue:`. After `#issue: NAME` they
+count only where the condition holds, up to the next `#if:` or `#issue:`; after `#if: the suite has TEXT`
+where a file of the suite has that text. After `#issue: NAME` they
 are about a part that is still to come: they may fail as well as be skipped.
 """
 import faulthandler
 import json
 import os
+import pathlib
 import random
 import subprocess
 import sys
@@ -42,6 +44,13 @@ CONDITIONS = {
     'no huge pages': lambda: not huge_pages(),
     'not root': lambda: os.geteuid() != 0,
 }
+
+
+SUITE_HAS = '#if: the suite has '
+
+
+def suite_has(directory, text):
+    return any(text in path.read_text() for path in pathlib.Path(directory, 'tests').glob('*.py'))
 
 
 def load_suite(directory):
@@ -128,18 +137,20 @@ def run_module(directory, path, name, *wanted):
 class Report:
     """Outcomes as TAP, judged by the list of skips."""
 
-    def __init__(self, skips):
-        self.skips = self.read_skips(skips)
+    def __init__(self, skips, directory):
+        self.skips = self.read_skips(skips, directory)
         self.failed = 0
         self.seen = set()
 
     @staticmethod
-    def read_skips(path):
+    def read_skips(path, directory):
         skips, counts, to_come = {}, True, False
         with open(path) as f:
             for line in f:
                 line = line.rstrip('\n')
-                if line.startswith('#if: '):
+                if line.startswith(SUITE_HAS):
+                    counts, to_come = suite_has(directory, line.removeprefix(SUITE_HAS)), False
+                elif line.startswith('#if: '):
                     counts, to_come = CONDITIONS[line.removeprefix('#if: ')](), False
                 elif line.startswith('#issue: '):
                     counts, to_come = True, True
@@ -188,7 +199,7 @@ def read_results(path):
 
 
 def run_all(directory, skips, *prefix):
-    report = Report(skips)
+    report = Report(skips, directory)
     me = os.path.abspath(__file__)
     suite = load_suite(directory)
     for module in suite.__test_modules__:
