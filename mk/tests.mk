@@ -177,7 +177,7 @@ test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as do
 	@BUILD=$(BUILD) tests/run e2e/apps
 
 .PHONY: test-rdma-core
-test-rdma-core: all $(LIB_TOOLS) ## build the rdma-core of RDMA_CORE=DIR, and run its examples; TESTS= SETTING=
+test-rdma-core: all $(LIB_TOOLS) ## build the rdma-core of RDMA_CORE=DIR, run its examples and test suite; TESTS= SETTING=
 	@BUILD=$(BUILD) SETTING='$(SETTING)' TESTS='$(TESTS)' tests/rdma_core.sh '$(RDMA_CORE)'
 
 N ?= 10000
