@@ -157,6 +157,9 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
+# Clients without the library.
+$(T)/app_device_wild: $(call objs,tests/lib/c/protocol_client.c)
+
 # app_cm_calls uses the table of calls.
 $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 

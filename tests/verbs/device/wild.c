@@ -6,17 +6,12 @@
  * that objects come into being, and writes random words and work requests into all of its segment
  * that the fabric process reads. It ends with success if the fabric process still answers.
  */
-#include "emulator/verbs/cmd.h"
-#include "fabric/proto/proto.h"
+#include "tests/lib/c/protocol_client.h"
 #include "tests/lib/c/rc.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,12 +19,11 @@
 #define RING_LEN 8192u
 #define RINGS	 (HEAP_LEN / RING_LEN)
 #define KEPT	 64u
-#define PATIENCE 60 /* seconds for an answer */
 
 static uint64_t rnd_state;
+static struct protocol_client me;
 static struct seg_hdr *seg;
 static uint8_t *heap;
-static int sock, kick;
 static unsigned long n_commands, n_done, n_good, n_words, n_requests;
 
 /* What commands have returned, to name again. */
@@ -72,84 +66,20 @@ static uint32_t rnd_depth(void)
 	return next_random() % 8 ? 1u << next_random() % 6 : (uint32_t)rnd_number();
 }
 
-/* --- the connection ------------------------------------------------------------------------- */
-
-static bool fabric_ask(struct proto_msg *m, int *fds, size_t max)
+static void enter(void)
 {
-	union {
-		struct cmsghdr hdr;
-		char buf[CMSG_SPACE(4 * sizeof(int))];
-	} c = { .buf = { 0 } };
-	struct iovec iov = { m, sizeof(*m) };
-	struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *h;
+	int ret = protocol_hello(&me, "wild", SEG_HEAP_OFF + HEAP_LEN);
 
-	m->magic = PROTO_MAGIC;
-	if (sendmsg(sock, &mh, MSG_NOSIGNAL) != sizeof(*m))
-		return false;
-	mh.msg_control = c.buf;
-	mh.msg_controllen = sizeof(c.buf);
-	if (recvmsg(sock, &mh, MSG_CMSG_CLOEXEC) != sizeof(*m))
-		return false;
-	h = CMSG_FIRSTHDR(&mh);
-	if (max && (!h || h->cmsg_len < CMSG_LEN(max * sizeof(int))))
-		return false;
-	if (max)
-		memcpy(fds, CMSG_DATA(h), max * sizeof(int));
-	return true;
-}
-
-static void fabric_connect(void)
-{
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	struct timeval tv = { .tv_sec = PATIENCE };
-
-	sock = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s", getenv(PROTO_ENV));
-	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
-	if (connect(sock, (struct sockaddr *)&sa, sizeof(sa)))
-		die("connect: %m");
-}
-
-static void fabric_join(void)
-{
-	const char *node = getenv(PROTO_NODE_ENV);
-	struct proto_msg m = { .op = PROTO_HELLO };
-	int fds[2];
-
-	fabric_connect();
-	m.hello.version = PROTO_VERSION;
-	m.hello.pid = getpid();
-	snprintf(m.hello.node, sizeof(m.hello.node), "%s", node ? node : "");
-	snprintf(m.hello.name, sizeof(m.hello.name), "wild");
-	if (!fabric_ask(&m, fds, 2) || m.ret)
-		die("HELLO: %d", m.ret);
-	seg = mmap(NULL, SEG_HEAP_OFF + HEAP_LEN, PROT_READ | PROT_WRITE,
-		   MAP_SHARED | MAP_NORESERVE, fds[0], 0);
-	if (seg == MAP_FAILED)
-		die("mmap: %m");
+	if (ret)
+		die("HELLO: %d", ret);
+	seg = me.seg;
 	heap = (uint8_t *)seg + SEG_HEAP_OFF;
-	close(fds[0]);
-	kick = fds[1];
 }
 
-static void fabric_leave(void)
+static void leave(void)
 {
-	munmap(seg, SEG_HEAP_OFF + HEAP_LEN);
-	close(kick);
-	close(sock);
+	protocol_leave(&me);
 	memset(handles, 0, sizeof(handles));
-}
-
-static void fabric_kick(void)
-{
-	const uint64_t one = 1;
-
-	/* It may be full by now: nobody reads it. */
-	fcntl(kick, F_SETFL, O_NONBLOCK);
-	if (write(kick, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		die("kick: %m");
 }
 
 /* --- commands --------------------------------------------------------------------------------- */
@@ -175,7 +105,7 @@ static void qp_fill(struct cmd_qp *q)
 
 static void modify_fill(struct cmd_modify_qp *m)
 {
-	static const uint32_t masks[] = { 0x39, 0x1a1181, 0x12f01, 0x1, 0x41 };
+	static const uint32_t masks[] = { 0x39, 0x129181, 0x12e01, 0x1, 0x41 };
 
 	m->attr = (struct hca_qp_attr){ .state = next_random() % 7,
 					.path_mtu = 1 + next_random() % 5,
@@ -320,7 +250,7 @@ static void request_send(void)
 	struct proto_msg m = { .op = ops[next_random() % ARRAY_SIZE(ops)] };
 
 	words_write(&m.hello, sizeof(m) - offsetof(struct proto_msg, hello), 64);
-	if (!fabric_ask(&m, NULL, 0))
+	if (!protocol_ask(me.sock, &m, NULL, 0))
 		die("request %u: %m", m.op);
 	if ((m.op == PROTO_STATUS || m.op == PROTO_STOP) && m.ret != -EACCES)
 		die("request %u: %d", m.op, m.ret);
@@ -334,22 +264,22 @@ int main(int argc, char **argv)
 
 	rnd_state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	rnd_state = rnd_state * 0x9e3779b97f4a7c15ull | 1;
-	alarm((unsigned int)(end - time(NULL)) + 2 * PATIENCE);
-	fabric_join();
+	alarm((unsigned int)(end - time(NULL)) + 2 * PROTOCOL_PATIENCE);
+	enter();
 	for (; time(NULL) < end; rounds++) {
 		commands_post();
 		memory_spoil();
-		fabric_kick();
+		protocol_kick(&me);
 		if (!(rounds % 16))
 			request_send();
 		/* A new segment now and then: the old one's objects are reaped. */
 		if (!(rounds % 20000) && rounds) {
-			fabric_leave();
-			fabric_join();
+			leave();
+			enter();
 		}
 	}
 	m.ask.number = 0;
-	ok(fabric_ask(&m, NULL, 0) && !m.ret, "the fabric process answers");
+	ok(protocol_ask(me.sock, &m, NULL, 0) && !m.ret, "the fabric process answers");
 	ok(n_good > 100, "some of the commands are carried out");
 	printf("# %lu commands, %lu answered, %lu good; %lu words, %lu work requests\n", n_commands,
 	       n_done, n_good, n_words, n_requests);
