@@ -82,7 +82,8 @@ int engine_enter(struct engine *e)
 
 /*
  * Serve one word of doorbell bits from slot @from on. The others, and what the budget does not
- * allow, are rung again.
+ * allow, are rung again. A bit of a QP that is not the client's costs budget, too: looking for its
+ * owner takes time.
  */
 static void token_serve_word(struct engine *e, u32 client, struct seg_hdr *seg, u32 word, u32 from)
 {
@@ -92,8 +93,10 @@ static void token_serve_word(struct engine *e, u32 client, struct seg_hdr *seg, 
 	for_each_bit64(bit, bits) {
 		u32 slot = word * 64 + bit;
 
-		if (e->hca->qp[slot].client != client + 1)
+		if (slot >= e->hca->tab[TAB_QP].high || e->hca->qp[slot].client != client + 1) {
+			e->budget_wrs--;
 			continue;
+		}
 		if (!budget_left(e)) {
 			engine_ring(e, client, slot);
 		} else if (slot < from) {
@@ -116,8 +119,18 @@ static void token_serve_slots(struct engine *e, u32 client, struct seg_hdr *seg,
 		if (i >= ARRAY_SIZE(seg->db_sum))
 			break;
 		sum = exchange(&seg->db_sum[i], 0);
-		for_each_bit64(j, sum)
+		for_each_bit64(j, sum) {
+			if (unlikely(!budget_left(e)))
+				break;
 			token_serve_word(e, client, seg, i * 64 + j, from);
+		}
+		if (unlikely(!budget_left(e))) {
+			/* The other words stay rung as they are. */
+			fetch_or(&seg->db_sum[i], sum);
+			fetch_or(&seg->db_any, sum ? any : any & (any - 1));
+			client_set_pending(e->hca, client);
+			return;
+		}
 	}
 }
 

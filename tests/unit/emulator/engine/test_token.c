@@ -144,12 +144,57 @@ static void test_strangers(void)
 	emu_free(m);
 }
 
+/* All bits of a segment. A holding looks at no more of them than its budget has work requests. */
+static void ring_all(struct seg_hdr *seg)
+{
+	memset(seg->db_bits, 0xff, sizeof(seg->db_bits));
+	memset(seg->db_sum, 0xff, sizeof(seg->db_sum));
+	seg->db_any = ~0ULL;
+}
+
+static u32 words_rung(const struct seg_hdr *seg)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(seg->db_bits); i++)
+		n += seg->db_bits[i] != 0;
+	return n;
+}
+
+static void test_bits_without_qp(void)
+{
+	const u32 words = SEG_MAX_QPS / 64, looked = BUDGET_WRS / 64 + 1;
+	struct emu_conn o = emu_conn_defaults;
+	struct emu_qp a, b, c, d;
+	struct seg_hdr *seg;
+	struct cqe cqe;
+	u32 n;
+
+	m = emu_new(1);
+	emu_connect(m, 0, 1, &o, &a, &b);
+	emu_connect(m, 2, 3, &o, &c, &d);
+	seg = m->c[0].seg;
+	publish_write(&a, 1);
+	publish_write(&c, 3);
+	ring_all(seg);
+	enter_and_leave(&m->fabric);
+	CU_ASSERT_TRUE(words_rung(seg) >= words - looked);
+	for (n = 0; n < 2 * words / looked && seg->db_any; n++)
+		enter_and_leave(&m->fabric);
+	CU_ASSERT_EQUAL(words_rung(seg), 0);
+	CU_ASSERT_TRUE(emu_poll(m, &a.scq, &cqe, NULL));
+	CU_ASSERT_TRUE(emu_poll(m, &c.scq, &cqe, NULL));
+	CU_ASSERT_EQUAL(cqe.status, WCS_SUCCESS);
+	emu_free(m);
+}
+
 static const struct cu_test tests[] = {
 	{ "a client with work without end does not keep others waiting", test_clients },
 	{ "a QP with work without end does not keep others waiting", test_qps },
 	{ "rounds count when everybody was served", test_served },
 	{ "among many clients a stranger's doorbell is left to the fabric process",
 	  test_strangers },
+	{ "doorbells of no queue pair use up the budget, and none is lost", test_bits_without_qp },
 	{ NULL, NULL },
 };
 
