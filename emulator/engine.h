@@ -125,6 +125,11 @@ bool engine_try(struct engine *e);
  * Return: 0, or -EIO when the fabric process has gone.
  */
 int engine_enter(struct engine *e);
+/**
+ * engine_serve_client() - serve the doorbells of one client, within the budget; what is left stays
+ * rung. Token held.
+ */
+void engine_serve_client(struct engine *e, u32 client);
 /** engine_leave() - serve pending doorbells within the budget, give the token back. */
 void engine_leave(struct engine *e);
 /**

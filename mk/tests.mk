@@ -86,6 +86,7 @@ $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
 	$(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
+$(U)/fabric/server/test_account: $(call objs,fabric/server/account.c)
 $(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
@@ -158,7 +159,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
 # Clients without the library.
-$(T)/app_device_wild: $(call objs,tests/lib/c/protocol_client.c)
+$(addprefix $(T)/app_device_,crowd starving wild): $(call objs,tests/lib/c/protocol_client.c)
 
 # app_cm_calls uses the table of calls.
 $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)

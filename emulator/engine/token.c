@@ -164,6 +164,12 @@ static bool token_serve_client(struct engine *e, u32 client)
 	return true;
 }
 
+void engine_serve_client(struct engine *e, u32 client)
+{
+	fetch_and(&e->hca->pending_clients[client / 64], ~BIT64(client % 64));
+	token_serve_client(e, client);
+}
+
 /* Those of a group of clients that are served here. */
 static inline u64 clients_near(const struct engine *e, u32 group)
 {

@@ -11,6 +11,7 @@
 #define VIA_CHUNK_MS   4
 #define IB_MTU_MAX     4096u
 #define VIA_LOOK_SHIFT 4u
+#define ISOLATED_SHIFT 4u /* 64 KiB: the fabric process serves other programs in between */
 #define CHAOS_SHIFTS   9u /* of a burst's size: down to one packet of the largest MTU */
 
 void qp_path_update(struct hca *hca, struct hca_qp *qp)
@@ -71,7 +72,7 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	const struct hca_path *p = &qp->path;
 	u64 rate, bytes;
 
-	qp->chunk_shift = 0;
+	qp->chunk_shift = hca->isolated ? ISOLATED_SHIFT : 0;
 	if (!p->via)
 		return;
 	if (hca->chaos)

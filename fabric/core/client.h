@@ -7,6 +7,7 @@
 #include "fabric/core/loop.h"
 #include "fabric/proto/seg_map.h"
 
+struct account;
 struct conn;
 struct fabric;
 struct xfer;
@@ -19,6 +20,7 @@ struct client {
 	bool dead; /* it has exited or hung up, and waits to be reaped */
 	bool freed; /* reaped; its memory is freed when the current batch of events is done */
 	struct conn *conn;
+	struct account *account; /* of its process: server/account.h; NULL: not isolated */
 	/*
 	 * The eventfd that it writes to when there is work. Edge-triggered and never read: a client
 	 * could empty it before the read, which would then block. No other client has it.

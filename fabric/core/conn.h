@@ -14,6 +14,7 @@
 
 #include <sys/socket.h>
 
+struct account;
 struct client;
 struct lease;
 struct fabric;
@@ -31,6 +32,7 @@ union conn_fds {
 struct conn {
 	struct watch w;
 	struct ucred cred;
+	struct account *account; /* of its process: server/account.h; NULL: not isolated */
 	struct client *client; /* NULL: its process is no client */
 	struct follower *follow; /* of the journal: journal/follow.c; NULL: none */
 	struct nldev *nldev; /* it is a netlink socket; NULL: it is not */
@@ -38,6 +40,7 @@ struct conn {
 	u64 scenario; /* hash of the scenario that it added for its run; 0: none */
 	bool control; /* it may control the fabric: server/control.c */
 	bool hold; /* its lease lasts as long as it is open */
+	bool parked; /* no requests are read: its account rests */
 	bool dead; /* closed; freed when the current batch of events is done */
 	struct conn *next;
 };

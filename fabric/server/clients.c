@@ -12,6 +12,7 @@
 #include "fabric/fault/action.h"
 #include "fabric/nodes/nodes.h"
 #include "fabric/proto/vmcopy.h"
+#include "fabric/server/quota.h"
 #include "fabric/server/server.h"
 
 #include <ctype.h>
@@ -241,18 +242,39 @@ static void client_welcome(struct fabric *f, const struct client *cl, struct pro
 	w->n_devs = min_u32(node->n_devs, PROTO_MAX_DEVS);
 }
 
+/* In the order of their numbers: server/isolated.c. One that was reaped may have the same. */
+static void clients_insert(struct fabric *f, struct client *cl)
+{
+	struct client **at = &f->clients.list;
+
+	while (*at && (*at)->id < cl->id)
+		at = &(*at)->next;
+	cl->next = *at;
+	*at = cl;
+}
+
 int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds, u32 *n_fds)
 {
 	struct proto_hello h = m->hello;
 	struct client *cl;
 	int ret = client_hello_check(c, &h), id, node;
+	u32 nodes;
 
 	if (ret)
 		return ret;
 	h.node[sizeof(h.node) - 1] = '\0';
+	ret = quota_check_node(f, c, h.node);
+	if (ret)
+		return ret;
+	nodes = f->hca->n_nodes;
 	node = fabric_node_find_or_make(f, h.node[0] ? h.node : NODE_NAME);
+	if (f->hca->n_nodes > nodes)
+		quota_node_made(f, c);
 	if (node < 0)
 		return node;
+	ret = quota_check_client(f, c, (u32)node);
+	if (ret)
+		return ret;
 	client_drop_old_images(f, c->cred.pid);
 	cl = client_new();
 	if (!cl)
@@ -273,8 +295,10 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	client_fill_public(f, cl, c, &h, (u32)node);
 	cl->conn = c;
 	c->client = cl;
-	cl->next = f->clients.list;
-	f->clients.list = cl;
+	cl->account = account_share(c->account);
+	if (cl->account)
+		cl->account->clients++;
+	clients_insert(f, cl);
 	f->clients.by_id[id] = cl;
 	f->clients.n++;
 	idle_update(f);
@@ -328,6 +352,8 @@ void client_free(struct fabric *f, struct client *cl)
 	f->clients.by_id[cl->id] = NULL;
 	f->clients.n--;
 	f->clients.n_dead--;
+	if (cl->account)
+		cl->account->clients--;
 	cl->freed = true;
 	f->conns.has_dead = true;
 	idle_update(f);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: connections: who may connect, requests and answers.
+ * DOC: connections: requests and answers. See admit.c for who may connect.
  *
  * A request is handled completely when it arrives. A peer that sends a malformed message, or does
  * not read its answers, is disconnected.
@@ -72,6 +72,8 @@ void conn_close(struct fabric *f, struct conn *c)
 	inject_conn_closed(f, c);
 	loop_watch_close(&c->w);
 	f->conns.n--;
+	if (c->account)
+		c->account->conns--;
 	follow_end(f, c);
 	free(c->nldev);
 	c->nldev = NULL;
@@ -94,6 +96,7 @@ static void conns_free_dead(struct fabric *f)
 			continue;
 		}
 		*cp = c->next;
+		account_put(&f->server->accounts, c->account);
 		free(c);
 	}
 }
@@ -113,6 +116,7 @@ void conns_reap(struct fabric *f)
 			continue;
 		}
 		*clp = cl->next;
+		account_put(&f->server->accounts, cl->account);
 		free(cl->chan_fd);
 		free(cl);
 	}
@@ -386,102 +390,50 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 	return false;
 }
 
-static void conn_on_message(struct fabric *f, struct watch *w, u32 events)
+/* Its account rests: read no requests until then. */
+static void conn_park(struct fabric *f, struct conn *c)
 {
-	struct conn *c = container_of(w, struct conn, w);
+	struct accounts *t = &f->server->accounts;
+
+	if (c->account->rest_until <= real_ns())
+		return;
+	c->parked = true;
+	loop_watch_events(f, &c->w, 0);
+	t->unpark_at = min_u64(t->unpark_at, c->account->rest_until);
+}
+
+/* Serve a batch, as far as the account allows. */
+static void conn_serve(struct fabric *f, struct conn *c)
+{
+	struct accounts *t = &f->server->accounts;
+	struct account *a = c->account;
+	bool more = true;
+	u64 begin = 0;
 	int i;
 
-	(void)events;
-	for (i = 0; i < BATCH && !c->nldev && conn_serve_one(f, c); i++)
-		;
-	if (c->nldev && !c->dead && !conn_nldev_serve(f, c))
-		conn_close(f, c);
-}
-
-/*
- * Hang up. The peer, which may have sent its request or not, reads why: unread requests would turn
- * the answer into ECONNRESET.
- */
-static void conn_refuse(int fd, int err)
-{
-	struct proto_msg m = { .magic = PROTO_MAGIC, .ret = err };
-
-	while (recv(fd, &m.lease, sizeof(m.lease), MSG_DONTWAIT) > 0)
-		;
-	memset(&m.lease, 0, sizeof(m.lease));
-	send(fd, &m, sizeof(m), MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(fd);
-}
-
-/*
- * A program of an isolated fabric may open as many connections as have room, and say
- * nothing. The oldest that is of no use makes room, so that others can still come.
- */
-static bool conns_make_room(struct fabric *f)
-{
-	struct conn *c, *oldest = NULL;
-
-	for (c = f->conns.list; c; c = c->next)
-		if (!c->dead && !c->control && !c->client && !c->lease)
-			oldest = c;
-	if (oldest)
-		conn_close(f, oldest);
-	return oldest;
-}
-
-static void conn_admit(struct fabric *f, int fd, bool programs)
-{
-	socklen_t len = sizeof(struct ucred);
-	struct conn *c = calloc(1, sizeof(*c));
-	int ret = -EUSERS;
-
-	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &c->cred, &len)) {
-		ret = -errno;
-		fabric_note(f, "connection dropped: no credentials: %s", strerror(-ret));
-	} else if (c->cred.uid != geteuid()) {
-		ret = -EACCES;
-		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
-	} else if (f->conns.n >= MAX_CONNS && !conns_make_room(f)) {
-		fabric_note(f, "process %d refused: %u connections are open", c->cred.pid,
-			    f->conns.n);
-	} else if ((ret = loop_watch_add(f, &c->w, fd, conn_on_message))) {
-		fabric_note(f, "connection dropped: %s", strerror(-ret));
-	} else {
-		c->control = control_is_granted(f, c, programs);
-		c->next = f->conns.list;
-		f->conns.list = c;
-		f->conns.n++;
-		idle_update(f);
-		return;
+	for (i = 0; more && i < BATCH && (!a || account_may(t, a, real_ns())); i++) {
+		if (a)
+			begin = account_begin(a);
+		if (!c->nldev)
+			more = conn_serve_one(f, c);
+		if (c->nldev && !c->dead) {
+			more = false;
+			if (!conn_nldev_serve(f, c))
+				conn_close(f, c);
+		}
+		if (a)
+			account_end(t, a, begin);
 	}
-	free(c);
-	conn_refuse(fd, ret);
 }
 
-/* Without a free descriptor a connection would wait, and wake the loop, indefinitely: hang up. */
-static void conn_reject_one(struct fabric *f, const struct watch *w)
+void conn_on_message(struct fabric *f, struct watch *w, u32 events)
 {
-	int fd;
+	struct conn *c = container_of(w, struct conn, w);
 
-	close(f->server->spare_fd);
-	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
-		conn_refuse(fd, -EMFILE);
-	f->server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	fabric_note(f, "connection dropped: no descriptors are left");
-}
-
-void conn_accept(struct fabric *f, struct watch *w, u32 events)
-{
-	int fd, i;
-
-	(void)events;
-	for (i = 0; i < 4 * BATCH; i++) {
-		fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			conn_reject_one(f, w);
-		if (fd < 0)
-			return;
-		conn_admit(f, fd, w == &f->server->listen_programs);
-	}
+	/* The end of a connection would be reported again and again. */
+	if (!c->account || (events & EPOLLHUP) ||
+	    account_may(&f->server->accounts, c->account, real_ns()))
+		conn_serve(f, c);
+	else
+		conn_park(f, c);
 }

@@ -10,8 +10,10 @@
 
 #define MAX_CONNS (2 * HCA_MAX_CLIENTS)
 
-/** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
-void conn_accept(struct fabric *f, struct watch *w, u32 events);
+/* --- conns.c --- */
+
+/** conn_on_message() - serve the requests that have come. The event handler of connections. */
+void conn_on_message(struct fabric *f, struct watch *w, u32 events);
 /** conn_close() - close a connection; its client, if any, is dead. */
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_reap() - free connections, leases and clients that were closed. */
@@ -19,4 +21,12 @@ void conns_reap(struct fabric *f);
 /** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH: it has exited. */
 int conn_pidfd(const struct conn *c);
 
+/* --- admit.c --- */
+
+/**
+ * conns_unpark() - read requests again of processes that have rested. Return: when to call again.
+ */
+u64 conns_unpark(struct fabric *f, u64 now);
+/** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
+void conn_accept(struct fabric *f, struct watch *w, u32 events);
 #endif

@@ -5,6 +5,10 @@
  *
  * They ring doorbells and post commands in the segment and kick the fabric process, which scans the
  * segments for both. A segment can change at any time, so a command is copied before it is checked.
+ *
+ * Each process has a slice of each turn of the loop (account.c). As long as several processes have
+ * work, the budget of the engine is a slice's, too. The doorbells in a segment are enough
+ * to find its work. So hca->pending, which programs of a direct fabric check, is emptied.
  */
 #include "emulator/verbs/cmd.h"
 #include "fabric/server/server.h"
@@ -14,23 +18,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool isolated_has_work(struct fabric *f)
+/* The budget of a slice. The last burst may exceed it. */
+#define SLICE_BYTES (64u << 10)
+#define SLICE_WRS   16
+
+static bool isolated_rings(const struct client *cl)
 {
-	struct hca *hca = f->hca;
-	struct client *cl;
-	bool found = false;
+	return !cl->dead && (load_acquire(&cl->seg->db_any) || load_acquire(&cl->seg->cmd_bits));
+}
+
+u64 isolated_work_at(const struct fabric *f, u64 now)
+{
+	const struct client *cl;
+	u64 at = NEVER;
 
 	for (cl = f->clients.list; cl; cl = cl->next) {
-		if (cl->dead)
+		if (!isolated_rings(cl))
 			continue;
-		if (load_acquire(&cl->seg->db_any)) {
-			fetch_or(&hca->pending_clients[cl->id / 64], BIT64(cl->id % 64));
-			fetch_or(&hca->pending, BIT64(cl->id / 64));
-			found = true;
-		}
-		found |= load_acquire(&cl->seg->cmd_bits) != 0;
+		if (cl->account->rest_until <= now)
+			return now;
+		at = min_u64(at, cl->account->rest_until);
 	}
-	return found;
+	return at;
 }
 
 static void isolated_run_command(struct fabric *f, struct client *cl, struct cmd_slot *slot)
@@ -47,18 +56,70 @@ static void isolated_run_command(struct fabric *f, struct client *cl, struct cmd
 	syscall(SYS_futex, &slot->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-void isolated_commands(struct fabric *f)
+/* Execute commands in the order of their slots, as long as the account allows. */
+static void isolated_commands(struct fabric *f, struct client *cl)
 {
-	struct client *cl;
-	u64 bits;
+	struct accounts *t = &f->server->accounts;
+	u64 bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1), begin;
 	u32 i;
 
-	for (cl = f->clients.list; cl; cl = cl->next) {
-		if (cl->dead || !load_relaxed(&cl->seg->cmd_bits))
+	for_each_bit64(i, bits) {
+		if (!account_may(t, cl->account, real_ns())) {
+			fetch_or(&cl->seg->cmd_bits, BIT64(i));
 			continue;
-		bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1);
-		for_each_bit64(i, bits)
-			isolated_run_command(f, cl, &cl->seg->cmd[i]);
+		}
+		begin = account_begin(cl->account);
+		isolated_run_command(f, cl, &cl->seg->cmd[i]);
+		account_end(t, cl->account, begin);
 	}
+}
+
+static void isolated_doorbells(struct fabric *f, struct client *cl)
+{
+	struct accounts *t = &f->server->accounts;
+	bool many = accounts_are_many(t);
+	u64 begin = account_begin(cl->account);
+
+	f->engine.budget_bytes = many ? SLICE_BYTES : BUDGET_BYTES;
+	f->engine.budget_wrs = many ? SLICE_WRS : BUDGET_WRS;
+	engine_serve_client(&f->engine, cl->id);
+	account_end(t, cl->account, begin);
+}
+
+/* Serve a client as long as its account allows; then another one of its process has its turn. */
+static void isolated_serve_client(struct fabric *f, struct client *cl)
+{
+	struct account *a = cl->account;
+
+	if (!account_may(&f->server->accounts, a, real_ns()))
+		return;
+	if (load_relaxed(&cl->seg->cmd_bits))
+		isolated_commands(f, cl);
+	if (load_relaxed(&cl->seg->db_any) && account_may(&f->server->accounts, a, real_ns()))
+		isolated_doorbells(f, cl);
+	a->from = cl->id + 1;
+}
+
+void isolated_serve(struct fabric *f)
+{
+	struct hca *hca = f->hca;
+	struct client *cl, *next;
+	bool before;
+
+	exchange(&hca->pending, 0);
+	/* First those that their accounts have not reached in the turns before. */
+	for (before = false;; before = true) {
+		for (cl = f->clients.list; cl; cl = next) {
+			next = cl->next;
+			if (isolated_rings(cl) && (cl->id < cl->account->from) == before)
+				isolated_serve_client(f, cl);
+		}
+		if (before)
+			break;
+	}
+	/* Doorbells that they have rung for others are in the segments, too. */
+	exchange(&hca->pending, 0);
+	f->engine.budget_bytes = BUDGET_BYTES;
+	f->engine.budget_wrs = BUDGET_WRS;
 	f->server->work.active_at = real_ns();
 }

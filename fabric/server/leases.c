@@ -17,6 +17,7 @@
 #include "fabric/fault/table.h"
 #include "fabric/nodes/nodes.h"
 #include "fabric/server/conns.h"
+#include "fabric/server/quota.h"
 #include "fabric/server/server.h"
 
 #include <stdio.h>
@@ -186,8 +187,6 @@ static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m, u32 
 	struct lease *l;
 	int fd, ret = 0;
 
-	if (f->server->leases.n >= MAX_LEASES || c->lease)
-		return -EUSERS;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
@@ -218,7 +217,7 @@ static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m, u32 
 int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 {
 	struct idle *idle = &f->server->idle;
-	u32 asked = m->flags;
+	u32 asked = m->flags, nodes;
 	int ret;
 
 	if ((asked & PROTO_F_CONTROL) && !c->control)
@@ -228,12 +227,20 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		asked &= ~(u32)(PROTO_F_STAY | PROTO_F_KEEP);
 		m->lease.linger_ms = 0;
 	}
+	if (f->server->leases.n >= MAX_LEASES || c->lease)
+		return -EUSERS;
 	if (fabric_is_stale(f)) {
 		f->leaving = true;
 		return -ESTALE;
 	}
 	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
+	ret = quota_check_node(f, c, m->lease.node);
+	if (ret)
+		return ret;
+	nodes = f->hca->n_nodes;
 	ret = fabric_node_use(f, m->lease.node);
+	if (f->hca->n_nodes > nodes)
+		quota_node_made(f, c);
 	if (ret < 0)
 		return ret;
 	m->lease.number = (u32)ret;

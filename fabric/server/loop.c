@@ -158,7 +158,7 @@ static bool loop_spin(struct fabric *f)
 	if (loop_clients_poll(f))
 		return false;
 	while (now - f->server->work.active_at < SPIN_NS) {
-		if (isolated_has_work(f))
+		if (isolated_work_at(f, now) <= now)
 			return true;
 		cpu_pause();
 		now = real_ns();
@@ -210,13 +210,16 @@ void server_loop(struct fabric *f)
 
 	f->server->n_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	idle_update(f);
+	f->server->accounts.unpark_at = NEVER;
 	for (;;) {
+		accounts_turn(&f->server->accounts);
 		next = work_run(f);
 		next = min_u64(next, fabric_clock_work(f));
 		next = min_u64(next, join_tick(f));
 		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, fabric_capture_tick(f));
 		next = min_u64(next, channels_tick(f));
+		next = min_u64(next, conns_unpark(f, real_ns()));
 		next = min_u64(next, loop_try_leave(f, real_ns()));
 		if (f->server->idle.left)
 			return;

@@ -6,6 +6,7 @@
 #include "emulator/yield.h"
 #include "fabric/common/opts.h"
 #include "fabric/core/fabric.h"
+#include "fabric/server/account.h"
 #include "fabric/server/clock_move.h"
 #include "fabric/server/channels.h"
 #include "fabric/server/conns.h"
@@ -32,6 +33,7 @@ struct server {
 	struct eventfd_signaller signaller;
 	u32 n_cpus;
 	struct crowd crowd; /* whether other processes keep the CPUs busy */
+	struct accounts accounts; /* of an isolated fabric */
 	struct leases leases;
 	struct idle idle;
 	struct work work;

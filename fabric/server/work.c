@@ -136,15 +136,27 @@ taken:
 	return true;
 }
 
+/* Whether dead clients are to be reaped now. Reaping one may search all of the HCA's tables. */
+static bool work_may_reap(const struct fabric *f, u64 now)
+{
+	const struct accounts *t = &f->server->accounts;
+
+	return f->clients.n_dead && (!f->isolated || account_may(t, &t->reaper, now));
+}
+
 static void work_reap_dead(struct fabric *f)
 {
+	struct account *a = &f->server->accounts.reaper;
 	struct client *cl;
+	u64 begin;
 
-	for (cl = f->clients.list; cl; cl = cl->next) {
+	for (cl = f->clients.list; cl && work_may_reap(f, real_ns()); cl = cl->next) {
 		if (!cl->dead || cl->freed)
 			continue;
+		begin = account_begin(a);
 		engine_reap(&f->engine, cl->id);
 		client_free(f, cl);
+		account_end(&f->server->accounts, a, begin);
 	}
 }
 
@@ -177,11 +189,15 @@ u64 work_deadline(const struct fabric *f)
 }
 
 /* When work is due next, in real time. */
-static u64 work_next_due(const struct fabric *f)
+static u64 work_next_due(const struct fabric *f, u64 now)
 {
 	u64 timers = fabric_real_at(f, load_relaxed(&f->hca->next_deadline));
 	u64 links = fabric_real_at(f, link_next(f));
 
+	if (f->isolated)
+		timers = min_u64(timers, isolated_work_at(f, now));
+	if (f->isolated && f->clients.n_dead)
+		timers = min_u64(timers, f->server->accounts.reaper.rest_until);
 	if (unlikely(link_retry_at(f)) && links < link_retry_at(f))
 		links = link_retry_at(f);
 	return min_u64(min_u64(timers, links),
@@ -195,22 +211,20 @@ bool work_is_quiet(struct fabric *f)
 	       !f->clients.n_dead && !f->wait.n && !fabric_ports_due(f) && !fabric_capture_due(f) &&
 	       inject_next(f) == NEVER && !load_relaxed(&f->hca->pending) &&
 	       !load_relaxed(&f->hca->via_any) && !fault_table_is_due(f) &&
-	       work_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_has_work(f));
+	       work_deadline(f) > fabric_ns(f) && !(f->isolated && isolated_work_at(f, 0) != NEVER);
 }
 
 static bool work_is_due(struct fabric *f, u64 now)
 {
-	bool commands = f->isolated && isolated_has_work(f);
-
 	if (f->loop.kicked) {
 		f->loop.kicked = false;
 		helpers_check_done(f);
 		fabric_capture_wake_writers(f);
 	}
-	return work_is_pending_due(f, now) || commands || f->server->work.queued.drawn ||
-	       f->clients.n_dead || fabric_ports_due(f) || fabric_capture_due(f) || inject_due(f) ||
-	       join_due(f, now) || fault_table_is_due(f) || load_relaxed(&f->hca->via_any) ||
-	       now >= work_next_due(f);
+	return work_is_pending_due(f, now) || f->server->work.queued.drawn ||
+	       work_may_reap(f, now) || fabric_ports_due(f) || fabric_capture_due(f) ||
+	       inject_due(f) || join_due(f, now) || fault_table_is_due(f) ||
+	       load_relaxed(&f->hca->via_any) || now >= work_next_due(f, now);
 }
 
 void work_prepare_sleep(struct fabric *f, u64 *next)
@@ -226,7 +240,7 @@ u64 work_run(struct fabric *f)
 
 	if (!work_is_due(f, now)) {
 		f->wait.rung = false;
-		return min_u64(work_next_due(f), f->server->work.pending_at);
+		return min_u64(work_next_due(f, now), f->server->work.pending_at);
 	}
 	if (now < f->server->work.retry_at || !work_take_token(f, now))
 		return f->server->work.retry_at;
@@ -235,7 +249,7 @@ u64 work_run(struct fabric *f)
 	/* Only this process sets it. */
 	if (load_relaxed(&f->hca->watching))
 		exchange(&f->hca->watching, 0);
-	if (f->clients.n_dead)
+	if (work_may_reap(f, now))
 		work_reap_dead(f);
 	if (fabric_ports_due(f))
 		fabric_ports_work(f);
@@ -244,7 +258,7 @@ u64 work_run(struct fabric *f)
 	if (fabric_capture_due(f))
 		fabric_capture_work(f);
 	if (f->isolated)
-		isolated_commands(f);
+		isolated_serve(f);
 	if (f->join)
 		join_input(f);
 	if (inject_due(f))
@@ -265,6 +279,6 @@ u64 work_run(struct fabric *f)
 	if (f->loop.kicked || load_seq_cst(&f->hca->pending))
 		return f->isolated || f->loop.kicked
 			       ? 0
-			       : min_u64(work_next_due(f), now + PENDING_WAIT_NS);
-	return work_next_due(f);
+			       : min_u64(work_next_due(f, now), now + PENDING_WAIT_NS);
+	return work_next_due(f, now);
 }

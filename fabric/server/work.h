@@ -45,10 +45,11 @@ void work_prepare_sleep(struct fabric *f, u64 *next);
 /* --- isolated.c --- */
 
 /**
- * isolated_has_work() - collect the doorbells of isolated clients. Return: whether they have work.
+ * isolated_work_at() - when isolated clients have work. Return: @now: at once; a later real time:
+ * those that have some rest until then; NEVER: none has.
  */
-bool isolated_has_work(struct fabric *f);
-/** isolated_commands() - execute the commands that were posted. Token held. */
-void isolated_commands(struct fabric *f);
+u64 isolated_work_at(const struct fabric *f, u64 now);
+/** isolated_serve() - execute commands and serve doorbells, a slice of each process. Token held. */
+void isolated_serve(struct fabric *f);
 
 #endif
