@@ -9,6 +9,7 @@
 #include "fabric/fault/table.h"
 #include "fabric/nodes/nodes.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -198,13 +199,14 @@ static void fault_job_free(struct faults *t, u32 i)
 	t->n_jobs--;
 }
 
-/* Read a scenario's text from a memfd. Return: 0 or -errno. */
+/* Read a scenario's text from a memfd, which no read waits for. Return: 0 or -errno. */
 static int fault_job_read_text(struct fault_job *j, int fd)
 {
 	struct stat st;
 	ssize_t n;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)FAULT_SCENARIO)
+	/* Only files in memory have seals. */
+	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)FAULT_SCENARIO)
 		return -EINVAL;
 	j->text = calloc(1, (size_t)st.st_size + 1);
 	if (!j->text)
