@@ -19,21 +19,6 @@
 #define UNSEEN_CONNS  (MAX_CONNS / 2) /* of all processes whose ids are unknown */
 #define ACCEPTS	      64 /* before other events have their turn */
 
-/*
- * Hang up. The peer, which may have sent its request or not, reads why: unread requests would turn
- * the answer into ECONNRESET.
- */
-static void conn_refuse(int fd, int err)
-{
-	struct proto_msg m = { .magic = PROTO_MAGIC, .ret = err };
-
-	while (recv(fd, &m.lease, sizeof(m.lease), MSG_DONTWAIT) > 0)
-		;
-	memset(&m.lease, 0, sizeof(m.lease));
-	send(fd, &m, sizeof(m), MSG_DONTWAIT | MSG_NOSIGNAL);
-	close(fd);
-}
-
 /* The oldest silent connection of a process, which ends. Return: whether there was one. */
 static bool conns_end_oldest(struct fabric *f, const struct account *a)
 {
@@ -118,7 +103,7 @@ static void conn_admit(struct fabric *f, int fd, bool programs)
 	if (c)
 		account_put(&f->server->accounts, c->account);
 	free(c);
-	conn_refuse(fd, ret);
+	closer_refuse(f, fd, ret);
 }
 
 /* Without a free descriptor a connection would wait, and wake the loop, indefinitely: hang up. */
@@ -129,7 +114,7 @@ static void conn_reject_one(struct fabric *f, const struct watch *w)
 	close(f->server->spare_fd);
 	fd = accept4(w->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		conn_refuse(fd, -EMFILE);
+		closer_refuse(f, fd, -EMFILE);
 	f->server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	fabric_note(f, "connection dropped: no descriptors are left");
 }

@@ -9,6 +9,7 @@
 
 #include "fabric/nldev/nldev.h"
 #include "fabric/nodes/nodes.h"
+#include "fabric/server/server.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -61,7 +62,7 @@ static bool conn_nldev_is_control(struct nldev *n, const struct proto_msg *m, ss
  * Fetch the next datagram; a change of the address leaves no message of netlink to answer. Return:
  * 1, 0: there is none, -errno: the connection has ended.
  */
-static int conn_nldev_fetch(struct conn *c)
+static int conn_nldev_fetch(struct fabric *f, struct conn *c)
 {
 	struct nldev *n = c->nldev;
 	union {
@@ -69,10 +70,12 @@ static int conn_nldev_fetch(struct conn *c)
 		u8 in[NLDEV_IN];
 	} buf;
 	ssize_t len;
+	int fd;
 
-	len = recv(c->w.fd, &buf, sizeof(buf), MSG_DONTWAIT | MSG_TRUNC);
+	len = conn_receive(f, c, &buf, sizeof(buf), &fd);
+	closer_close(f, fd);
 	if (len < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+		return len == -EAGAIN || len == -EINTR ? 0 : (int)len;
 	if (!len)
 		return -EPIPE;
 	n->in_len = 0;
@@ -94,7 +97,7 @@ bool conn_nldev_serve(struct fabric *f, struct conn *c)
 	for (;;) {
 		while (!n->out_len && !nldev_next(n, f->hca)) {
 			/* The rest stays in the socket, which reports it again. */
-			ret = received++ == DATAGRAMS ? 0 : conn_nldev_fetch(c);
+			ret = received++ == DATAGRAMS ? 0 : conn_nldev_fetch(f, c);
 			if (ret <= 0) {
 				loop_watch_events(f, &c->w, EPOLLIN);
 				return !ret;

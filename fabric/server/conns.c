@@ -32,6 +32,8 @@
 #define BATCH	  16 /* messages from one connection before others get their turn */
 #define HDR_BYTES offsetof(struct proto_msg, hello)
 
+#define SCM_MAX_FDS 253u /* descriptors in one message, in any kernel (unix(7)) */
+
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -70,7 +72,10 @@ void conn_close(struct fabric *f, struct conn *c)
 	fabric_clock_conn_closed(f, c);
 	fabric_capture_conn_closed(f, c);
 	inject_conn_closed(f, c);
-	loop_watch_close(&c->w);
+	/* The thread may hold it for a while. */
+	loop_watch_remove(f, &c->w);
+	closer_hang_up(f, c->w.fd);
+	c->w.fd = -1;
 	f->conns.n--;
 	if (c->account)
 		c->account->conns--;
@@ -299,22 +304,24 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	return conn_client_answer(f, c, m, fd, fds, n_fds);
 }
 
-/* Receive one message, and at most one descriptor. Return: its length, 0 at the end, -errno. */
-static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
+ssize_t conn_receive(struct fabric *f, struct conn *c, void *buf, size_t size, int *fd)
 {
-	union conn_fds ctl;
-	struct iovec iov = { m, sizeof(*m) };
+	/* Room for all, so that the kernel closes none here. */
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(SCM_MAX_FDS * sizeof(int))];
+	} ctl;
+	struct iovec iov = { buf, size };
 	struct msghdr mh = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
 	};
 	struct cmsghdr *cm;
-	int got[CONN_MAX_FDS];
+	int got[SCM_MAX_FDS];
 	ssize_t n;
 	size_t i;
 
 	*fd = -1;
-	memset(m, 0, sizeof(*m));
-	n = recvmsg(c->w.fd, &mh, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	n = recvmsg(c->w.fd, &mh, MSG_CMSG_CLOEXEC | MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0)
 		return -errno;
 	for (cm = CMSG_FIRSTHDR(&mh); cm; cm = CMSG_NXTHDR(&mh, cm)) {
@@ -325,11 +332,9 @@ static ssize_t conn_receive(struct conn *c, struct proto_msg *m, int *fd)
 			if (*fd < 0)
 				*fd = got[i];
 			else
-				close(got[i]);
+				closer_close(f, got[i]);
 		}
 	}
-	if (mh.msg_flags & MSG_TRUNC)
-		return -EMSGSIZE;
 	return n;
 }
 
@@ -352,7 +357,10 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 	ssize_t n;
 	int ret;
 
-	n = conn_receive(c, &m, &fd);
+	memset(&m, 0, sizeof(m));
+	n = conn_receive(f, c, &m, sizeof(m), &fd);
+	if (n > (ssize_t)sizeof(m))
+		n = -EMSGSIZE;
 	if (n == -EAGAIN || n == -EINTR)
 		return false;
 	if (n >= (ssize_t)offsetof(struct proto_msg, release) && proto_is_other_version(m.magic)) {
@@ -365,20 +373,17 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 		if (n < 0 && n != -ECONNRESET)
 			fabric_note(f, "process %d sent a malformed request: %s", c->cred.pid,
 				    strerror((int)-n));
-		if (fd >= 0)
-			close(fd);
+		closer_close(f, fd);
 		conn_close(f, c);
 		return false;
 	}
 	m.ret = conn_request_dispatch(f, c, &m, &fd, fds, &n_fds, &temp);
 	if (m.ret == -EINPROGRESS) {
-		if (fd >= 0)
-			close(fd);
+		closer_close(f, fd);
 		return true;
 	}
 	ret = m.ret == -EPROTO ? -EPROTO : conn_send(c, &m, fds, n_fds);
-	if (fd >= 0)
-		close(fd);
+	closer_close(f, fd);
 	if (temp >= 0)
 		close(temp);
 	if (!ret)

@@ -14,6 +14,12 @@
 
 /** conn_on_message() - serve the requests that have come. The event handler of connections. */
 void conn_on_message(struct fabric *f, struct watch *w, u32 events);
+/**
+ * conn_receive() - receive one message, and at most one descriptor in *@fd; -1: there is none.
+ *
+ * Return: its length, which may be more than @size; 0 at the end; -errno; -EAGAIN: there is none.
+ */
+ssize_t conn_receive(struct fabric *f, struct conn *c, void *buf, size_t size, int *fd);
 /** conn_close() - close a connection; its client, if any, is dead. */
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_reap() - free connections, leases and clients that were closed. */

@@ -124,6 +124,7 @@ static struct fabric *fabric_new(const struct opts *o)
 	daemon_name_node(f, o);
 	f->isolated = o->isolated;
 	f->server->opts = o;
+	closer_init(&f->server->closer);
 	f->started = real_ns();
 	f->server->idle.ns = o->level[OPT_LINGER] ? o->linger_ms * NSEC_PER_MSEC : NEVER;
 	f->server->work.pending_at = NEVER;
@@ -188,7 +189,7 @@ static void fabric_end(struct fabric *f)
 		lock_drop_file(f->paths.lock, f->server->idle.lock);
 	for (c = f->conns.list; c; c = c->next)
 		if (!c->dead)
-			loop_watch_close(&c->w);
+			closer_hang_up(f, c->w.fd);
 	loop_watch_close(&f->server->listen);
 }
 

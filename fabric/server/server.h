@@ -9,6 +9,7 @@
 #include "fabric/server/account.h"
 #include "fabric/server/clock_move.h"
 #include "fabric/server/channels.h"
+#include "fabric/server/closer.h"
 #include "fabric/server/conns.h"
 #include "fabric/server/control.h"
 #include "fabric/server/eventfd_signal.h"
@@ -34,6 +35,8 @@ struct server {
 	u32 n_cpus;
 	struct crowd crowd; /* whether other processes keep the CPUs busy */
 	struct accounts accounts; /* of an isolated fabric */
+	struct closer closer; /* of an isolated fabric */
+	bool closer_full; /* the log says that it was */
 	struct leases leases;
 	struct idle idle;
 	struct work work;
