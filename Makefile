@@ -4,16 +4,23 @@
 #
 # BUILD= names the build directory; NO_DEPS=1 keeps demo and test from installing packages.
 
-BUILD	?= build
 PREFIX	?= /usr/local
 CC	?= cc
-# The binutils of a cross compiler, from the CC of `make CC=aarch64-linux-gnu-gcc`.
+HOSTCC	?= cc
+# The binutils of a cross compiler, from the CC of `make CC=aarch64-linux-gnu-gcc`, whose objects go to build-aarch64.
 CROSS	:= $(patsubst %gcc,%,$(filter %-gcc,$(CC)))
+BUILD	?= build$(if $(CROSS),-$(firstword $(subst -, ,$(CROSS))))
 AR	:= $(CROSS)ar
 OBJCOPY	:= $(CROSS)objcopy
 OPT	?= -O2 -g
 WARN	:= -Wall -Wextra -Werror
 SAN	?=
+
+# A tree with the headers and libraries of the machine that a cross compiler compiles for, as test-arm64 makes one.
+SYSROOT	?= $(if $(CROSS),$(wildcard $(BUILD)/sysroot))
+ifneq ($(SYSROOT),)
+override CC := $(CC) --sysroot=$(SYSROOT)
+endif
 
 # The shim is loaded into programs of any kind and must not export anything by accident; position-
 # independent objects serve the command as well, so that each source is compiled once.
@@ -137,6 +144,7 @@ help: ## list these targets
 		awk -F '\t' '{ printf "  %-16s%s\n", $$1, $$2 }'
 	@echo
 	@echo "  BUILD=       the build directory (build)"
+	@echo "  CC=          the compiler, or a cross compiler as aarch64-linux-gnu-gcc, with SYSROOT="
 	@echo "  NO_DEPS=1    install no packages"
 	@echo "  V=1          print the commands"
 

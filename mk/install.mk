@@ -33,10 +33,25 @@ INSTALLED_FOLDERS := share/rdmaemu/profiles share/rdmaemu
 $(SHELLS)/rdmaemu.bash: SHELL_NAME := bash
 $(SHELLS)/_rdmaemu: SHELL_NAME := zsh
 $(SHELLS)/rdmaemu.fish: SHELL_NAME := fish
+# The command prints them. Where it is built for another machine, a program for this one does it with the same sources.
+PRINT_COMPLETION := $(BIN) completion
+ifneq ($(CROSS),)
+PRINT_COMPLETION := $(BUILD)/host/print_completion
+$(COMPLETION): $(PRINT_COMPLETION)
+endif
 $(COMPLETION): $(BIN)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@)
-	$(Q)$(BIN) completion $(SHELL_NAME) >$@.$$$$ && mv $@.$$$$ $@
+	$(Q)$(PRINT_COMPLETION) $(SHELL_NAME) >$@.$$$$ && mv $@.$$$$ $@
+
+# The tables name functions of the whole command, which the program does not call: they stay undefined.
+PRINT_COMPLETION_SRC := mk/print_completion.c $(addprefix fabric/,cli/completion.c cli/verbs.c common/opts.c \
+	common/opts_store.c common/profile_builtin.c fault/keys.c)
+$(BUILD)/host/print_completion: $(PRINT_COMPLETION_SRC) $(BIN)
+	@mkdir -p $(@D)
+	$(call say,HOSTCC,$@)
+	$(Q)$(HOSTCC) -std=gnu11 -O1 $(WARN) -I. -D_GNU_SOURCE -no-pie -Wl,--unresolved-symbols=ignore-all -o $@ \
+		$(PRINT_COMPLETION_SRC)
 
 all: $(COMPLETION)
 

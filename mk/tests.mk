@@ -12,7 +12,7 @@ T := $(BUILD)/tests
 
 UNIT_SRC  := $(call sources,tests/unit)
 APP_SRC	  := $(call sources,tests/verbs)
-SYS_SRC	  := $(wildcard tests/lib/tools/sys_*.c tests/shim/*.c)
+SYS_SRC	  := $(filter-out %/sys_port.c,$(wildcard tests/lib/tools/sys_*.c tests/shim/*.c))
 WALK_SRC  := $(wildcard tests/model/walk_engine*.c)
 WALKV_SRC := $(wildcard tests/model/walk_verbs*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -135,11 +135,12 @@ $(SYS_BIN):
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lpthread $(SYS_LIBS)
 
-# The test runner's, without sanitizers: it is no part of what they check.
-$(T)/supervise: tests/lib/tools/supervise.c
+# The test runner's, without sanitizers: they are no part of what those check. A cross build's tests use them, too, and
+# an emulated program does not get the netlink sockets of sock_diag(7): they are for the machine that builds.
+$(T)/supervise $(T)/sys_port: $(T)/%: tests/lib/tools/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -o $@ $<
+	$(Q)$(if $(CROSS),$(HOSTCC),$(CC)) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -I. -o $@ $<
 
 # perftest runs with it, as it is: neither is it what sanitizers check.
 $(T)/gettimeofday_naps.so: tests/lib/tools/gettimeofday_naps.c
