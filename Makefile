@@ -131,6 +131,7 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/fabric/common/profile_builtin.o: $(wildcard profiles/*.conf)
 
 include mk/tests.mk
+include mk/arm64.mk
 include mk/litmus.mk
 include mk/fuzz.mk
 include mk/lint.mk

@@ -7,6 +7,7 @@
 #	demo	to compile, and what `make demo` runs
 #	test	to compile, and all programs and libraries that tests use
 #	guest	to compile, and what makes and runs the guests of tests/guest/
+#	arm64	to compile for arm64 (tests/arm64.sh has the libraries), and what runs it
 #	apps	to compile, and the applications of docs/guide/applications.md
 #	san	that of test, and valgrind
 #	lint	to compile the tests, and what `make lint` runs
@@ -18,6 +19,7 @@ DEMO="perftest ibverbs-utils"
 TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy tshark gzip procps util-linux iproute2 pkg-config g++"
+ARM64="gcc libc6-dev make gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static dpkg tar util-linux"
 GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
@@ -30,12 +32,13 @@ for set; do
 	demo) packages="$packages $BUILD $DEMO" ;;
 	test) packages="$packages $BUILD $TEST" ;;
 	guest) packages="$packages $BUILD $GUEST" ;;
+	arm64) packages="$packages $ARM64" ;;
 	apps) packages="$packages $BUILD $APPS" ;;
 	san) packages="$packages $BUILD $TEST valgrind" ;;
 	lint) packages="$packages $BUILD libcunit1-dev clang-tidy cppcheck" ;;
 	format) packages="$packages clang-format" ;;
 	*)
-		echo "deps: no such set: $set; expected build, demo, test, guest, apps, san, lint or format" >&2
+		echo "deps: no such set: $set; expected build, demo, test, guest, arm64, apps, san, lint or format" >&2
 		exit 2
 		;;
 	esac
