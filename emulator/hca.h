@@ -189,7 +189,7 @@ struct hca_fresh {
 #define CAP_RING (16u << 20)
 
 /**
- * struct hca_capture - what captures are told: see capture.h. Offsets are free running.
+ * struct hca_capture - what captures are told: see capture_ring.h. Offsets are free running.
  * @on: those that run, a bit each; @lossless: those for which senders wait
  * @snap: bytes of a frame that somebody wants; @keep: so many of its payload do for that
  * @far: some program's memory is out of the fabric process's reach: packets take the links' queue,

@@ -87,7 +87,7 @@ static inline u64 rate_slower(u64 a, u64 b)
  * @ip: InfiniBand: the IP addresses of its interfaces, as of IPoIB's, in the form of GIDs; GID 0 is
  *	where they are. On Ethernet addresses are GIDs.
  * @fault: somebody in the fabric process looks at each of its packets: they all pass there
- * @capture: captures that look at its packets, a bit each: see capture.h
+ * @capture: captures that look at its packets, a bit each: see capture_ring.h
  * @capture_via: and they take the links' queue: hca_capture.far
  * @own_mtu: enum ibv_mtu: what @active_mtu is when the link does not bound it; 0: @active_mtu
  */

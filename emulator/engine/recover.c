@@ -14,7 +14,7 @@
 #include "emulator/qp.h"
 #include "emulator/ring.h"
 #include "emulator/tab.h"
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "emulator/transport/commit.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/flush.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: the reader's side of the capture ring: it checks each record, since any program that has HCA
- * memory mapped can write there. See capture.h.
+ * memory mapped can write there. See capture_ring.h.
  */
 #include "emulator/burst.h"
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 
 /* Check the record: any process that has HCA memory mapped can write there. */
 static bool cap_rec_is_sound(const struct cap_rec *r, u64 *behind)

@@ -26,7 +26,7 @@
 #include "emulator/port.h"
 #include "emulator/qp.h"
 #include "emulator/ring.h"
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "emulator/transport/cq.h"
 #include "emulator/transport/eth.h"
 #include "emulator/transport/frame.h"

@@ -13,7 +13,7 @@
 #include "emulator/port.h"
 #include "emulator/port_counter.h"
 #include "emulator/qp.h"
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/datagram.h"
 #include "emulator/transport/responder.h"

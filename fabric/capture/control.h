@@ -2,13 +2,13 @@
 /**
  * DOC: captures, inside.
  *
- * The holder of the token records packets in a ring in HCA memory (emulator/transport/capture.h).
- * Each capture is a thread of the fabric process that reads the ring, builds frames from its
- * records (frames.c) and writes them (traces/formats/pcapng.h): a slow file holds up the senders,
- * but nothing else. The thread uses the ring, names and addresses of devices, and its own struct
- * capture. The loop does everything else: it marks ports (ports.c), and starts, stops and joins
- * threads (control.c). A packet's comment is made when it is recorded (fabric/link/capture.c,
- * fabric/fault/tx.c).
+ * The holder of the token records packets in a ring in HCA memory:
+ * emulator/transport/capture_ring.h. Each capture is a thread of the fabric process that reads the
+ * ring, builds frames from its records (frames.c) and writes them (traces/formats/pcapng.h): a slow
+ * file holds up the senders, but nothing else. The thread uses the ring, names and addresses of
+ * devices, and its own struct capture. The loop does everything else: it marks ports (ports.c), and
+ * starts, stops and joins threads (control.c). A packet's comment is made when it is recorded
+ * (fabric/link/capture.c, fabric/fault/tx.c).
  *
  * A capture goes through enum capture_state. Its thread moves it to READY and to ENDED and kicks
  * the loop, which makes the other moves. The tail of the ring is that of the slowest capture.
@@ -16,7 +16,7 @@
 #ifndef FABRIC_CAPTURE_CONTROL_H
 #define FABRIC_CAPTURE_CONTROL_H
 
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "fabric/capture/capture.h"
 #include "fabric/nodes/ports.h"
 

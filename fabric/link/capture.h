@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: bursts on links are recorded for captures, in the ring of emulator/transport/capture.h. */
+/**
+ * DOC: bursts on links are recorded for captures, in the ring of
+ * emulator/transport/capture_ring.h.
+ */
 #ifndef FABRIC_LINK_CAPTURE_H
 #define FABRIC_LINK_CAPTURE_H
 
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "fabric/core/fabric.h"
 
 /**

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: capture records of what is sent: see capture.h. */
+/** DOC: capture records of what is sent: see capture_ring.h. */
 #include "emulator/engine.h"
 #include "emulator/port.h"
 #include "emulator/qp.h"
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "emulator/transport/datagram.h"
 #include "emulator/transport/frame.h"
 #include "emulator/transport/relay.h"

@@ -4,7 +4,7 @@
  * captures, retransmissions recorded once each, token holders that die, and a ring that was
  * overwritten.
  */
-#include "emulator/transport/capture.h"
+#include "emulator/transport/capture_ring.h"
 #include "emulator/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"

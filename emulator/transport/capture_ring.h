@@ -21,8 +21,8 @@
  * a request is not sent and its QP waits. The answer to a request always has room: enough is kept
  * free.
  */
-#ifndef EMULATOR_TRANSPORT_CAPTURE_H
-#define EMULATOR_TRANSPORT_CAPTURE_H
+#ifndef EMULATOR_TRANSPORT_CAPTURE_RING_H
+#define EMULATOR_TRANSPORT_CAPTURE_RING_H
 
 #include "emulator/engine.h"
 
