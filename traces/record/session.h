@@ -20,7 +20,7 @@
  *  - poll_record.c, memory.c, received.c, profile.c, devices.c: records and files of the trace
  *  - start.c: start and end of the recording
  *  - call.c: records a call of the control path
- *  - post.c, tag_ops.c, wr.c, poll.c, cq_ex.c, dm.c: wrappers of the data path
+ *  - post.c, tag_ops.c, batch.c, wr.c, poll.c, cq_ex.c, dm.c: wrappers of the data path
  *  - ops.c: wrappers of function pointers, and patching
  *  - exports.c, forward.c: exported wrappers
  *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* VT_WR: work requests that the program built by ibv_wr_*(). */
+#include "traces/calls/wr_flush.h"
 #include "traces/replay/memory.h"
 #include "traces/replay/objects.h"
 #include "traces/replay/play.h"
@@ -44,17 +45,6 @@ static void wr_bind_window(struct rp_thread *t, const struct vt_rec *rec, struct
 		       rp_key_map(g, wr->mw_rkey, rec->begin, &delta), &info);
 }
 
-/* ibv_wr_flush(3): the member after wr_atomic_write, which QPs made for it have. */
-static void wr_begin_flush(struct ibv_qp_ex *qp, const struct vt_wr *wr, uint32_t rkey,
-			   uint64_t addr)
-{
-	void (*flush)(struct ibv_qp_ex *, uint32_t, uint64_t, size_t, uint8_t, uint8_t);
-
-	memcpy(&flush, (uint8_t *)&qp->wr_atomic_write + sizeof(qp->wr_atomic_write),
-	       sizeof(flush));
-	flush(qp, rkey, addr, wr->mw_len, wr->mw_access & 15, (uint8_t)(wr->mw_access >> 4));
-}
-
 /* Starts a work request by its opcode. Returns false: there is no call for it. */
 static bool wr_begin_op(struct rp_thread *t, const struct vt_rec *rec, struct ibv_qp_ex *qp,
 			const struct vt_wr *wr)
@@ -96,7 +86,8 @@ static bool wr_begin_op(struct rp_thread *t, const struct vt_rec *rec, struct ib
 		ibv_wr_atomic_write(qp, rkey, addr, &wr->swap);
 		return true;
 	case VT_IBV_WR_FLUSH:
-		wr_begin_flush(qp, wr, rkey, addr);
+		vcall_wr_flush_get(qp)(qp, rkey, addr, wr->mw_len, VT_FLUSH_TYPE(wr->mw_access),
+				       VT_FLUSH_LEVEL(wr->mw_access));
 		return true;
 	case IBV_WR_BIND_MW:
 		wr_bind_window(t, rec, qp, wr);

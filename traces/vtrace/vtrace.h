@@ -170,10 +170,13 @@ enum vt_op {
 #define VT_WR_ATOMIC_WRITE (1u << 7) /* VT_WR: ibv_wr_atomic_write(): @swap is the value */
 
 /*
- * IBV_WR_FLUSH, of rdma-core 45 and later. @mw_access: enum ibv_placement_type, and enum
- * ibv_selectivity_level << 4; @mw_len: the length.
+ * IBV_WR_FLUSH, of rdma-core 45 and later. @mw_access: VT_FLUSH_ACCESS() of enum ibv_placement_type
+ * and enum ibv_selectivity_level; @mw_len: the length.
  */
-#define VT_IBV_WR_FLUSH 14u
+#define VT_IBV_WR_FLUSH		     14u
+#define VT_FLUSH_ACCESS(type, level) ((uint32_t)(type) | (uint32_t)(level) << 4)
+#define VT_FLUSH_TYPE(access)	     ((uint8_t)((access)&15))
+#define VT_FLUSH_LEVEL(access)	     ((uint8_t)((access) >> 4))
 
 /**
  * struct vt_wr - a work request: struct ibv_send_wr or ibv_recv_wr, or one built by ibv_wr_*().

@@ -39,7 +39,7 @@ api_of_traces() {
 	for folder in formats vtrace; do
 		system traces/$folder '(infiniband|rdma)/'
 	done
-	system traces/calls '(infiniband|rdma)/' | grep -v '^traces/calls/\(table\|devices\)\.[ch]:'
+	system traces/calls '(infiniband|rdma)/' | grep -v '^traces/calls/\(table\|devices\|wr_flush\)\.[ch]:'
 }
 
 # not_in FOLDER COMMAND... - what the command prints of other folders
@@ -75,7 +75,7 @@ for folder in formats calls vtrace; do
 		"$(in_folders 'traces/(formats|calls|vtrace)')|emulator/types\.h"
 	nothing "traces/$folder knows no library but libc, zlib and libpcap" system traces/$folder '(json-c|nettle)/'
 done
-# calls.h and devices.h: the description of the API in the API's own types.
+# table.h, devices.h and wr_flush.h: the description of the API in the API's own types.
 nothing "and of traces only the table of calls knows the API" api_of_traces
 nothing "fabric includes emulator, traces and itself" includes fabric \
 	"$(in_folders 'emulator|fabric|traces/(formats|calls|vtrace)')"
@@ -114,8 +114,8 @@ for folder in client verbs cm; do
 done
 nothing "the recorder includes itself, traces, and how the shim stands between" includes traces/record \
 	"$(in_folders 'traces/(record|calls|vtrace)')|libshim/interpose/interpose\.h|emulator/types\.h"
-nothing "the replay includes itself and traces" includes traces/replay \
-	"$(in_folders 'traces/(replay|calls|vtrace)')|emulator/types\.h"
+nothing "the replay includes itself, traces, and how to spin" includes traces/replay \
+	"$(in_folders 'traces/(replay|calls|vtrace)')|emulator/(types|backoff)\.h"
 nothing "libctl includes itself, its header and what asks the fabric process" includes libctl \
 	"$(in_folders 'libctl|include|fabric/proto')"
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
