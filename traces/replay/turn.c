@@ -16,6 +16,7 @@
  * thread does not spin for one that was last seen on its own CPU.
  */
 #include "traces/replay/turn.h"
+#include "emulator/backoff.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/shared.h"
 #include "traces/replay/world.h"
@@ -33,15 +34,6 @@
 #define LOOKS	    8u /* between two readings of the clock */
 /* Sleeps are bounded: a process that is killed wakes nobody. */
 #define SLEEP_NS 20000000
-
-static void cpu_relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield" ::: "memory");
-#endif
-}
 
 static uint64_t turn_min(uint64_t a, uint64_t b)
 {
@@ -113,7 +105,7 @@ static bool slot_spin(struct rp_thread *t, const struct rp_slot *s, uint64_t num
 				t->look_ns = turn_min(2 * t->look_ns, LOOK_MAX_NS);
 				return true;
 			}
-			cpu_relax();
+			cpu_pause();
 		}
 	} while (vt_now() - since < t->look_ns);
 	t->look_ns = turn_max(t->look_ns / 2, LOOK_MIN_NS);
