@@ -51,6 +51,10 @@ struct hca_work {
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
  *        payload. 0; -EAGAIN: not now, the sending QP is run again when it can go on. NULL: not
  *        from this process
+ * @under_way: the ACK timeout of @qp's oldest packet, to another fabric, has expired: whether the
+ *         packet may still be on its way there, or its answer on the way back. A link that loses
+ *         nothing can tell, and a packet on it is not lost however late its ACK is. Asked again
+ *         until it says no. NULL: no packet ever is
  * @fault: whether a work request is to fail on purpose (emulator/transport/wc_fault.h), with which
  *         status: enum ib_wc_status, 0: it is not. NULL where there are no faults: everywhere but
  *         in the fabric process
@@ -67,6 +71,7 @@ struct hca_host {
 	bool (*late)(void *ctx, u32 owner, u32 chan, const struct chan_event *ev);
 	int (*wire)(void *ctx, const struct burst *b);
 	int (*link)(void *ctx, const struct burst *b);
+	bool (*under_way)(void *ctx, struct hca_qp *qp);
 	u32 (*fault)(void *ctx, struct hca_work *work);
 };
 

@@ -25,7 +25,7 @@
 #include "emulator/node.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 10u
+#define HCA_VERSION 11u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {

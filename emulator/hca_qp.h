@@ -177,6 +177,24 @@ struct hca_qp_fault {
 	u32 recv_asked;
 };
 
+/**
+ * struct hca_qp_probe - what a QP has asked another fabric about its oldest packet, when the ACK
+ * timeout of that had expired: hca_host.under_way. All 0: nothing.
+ * @on: it has asked, about packet @una, in session @session of its peer's fabric
+ * @asked: number of the question that has no answer yet; 0: there is none
+ * @gone: the answer was that nothing of the QP waits there
+ * @since: real time from which that fabric has not answered
+ */
+struct hca_qp_probe {
+	u32 una;
+	u32 asked;
+	u64 session;
+	u64 since;
+	u8 on;
+	u8 gone;
+	u8 pad[6];
+};
+
 struct hca_qp {
 	/* identity: set at creation */
 	u32 client;
@@ -241,6 +259,7 @@ struct hca_qp {
 	u64 pace_at; /* when its rate has let pass what was sent: emulator/transport/pace.h */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
 	u8 fin[16]; /* the message that ends the one that was read */
+	struct hca_qp_probe probe;
 	struct hca_qp_fault fault;
 
 	struct hca_trouble trouble;

@@ -17,6 +17,8 @@
  * anyway.
  */
 #define STALL_LOOK_NS 100000000ULL
+/* Real time: how often an expired ACK timeout asks whether the packet is still under way. */
+#define UNDER_WAY_LOOK_NS 20000000ULL
 
 bool relay_port(const struct hca_dev *dev, u32 port)
 {
@@ -98,11 +100,29 @@ void relay_left(struct engine *e, const struct burst *b, u64 at)
 	qp->ack_due = qp->attr.timeout ? at + qp_ack_timeout_ns(e->hca, qp) : 0;
 }
 
+/* Real time as a span of the fabric clock, as it is if that stands still. */
+static u64 relay_span(const struct engine *e, u64 ns)
+{
+	u64 span = hca_clock_span(&e->hca->clock, ns);
+
+	return span ? span : ns;
+}
+
+static bool relay_under_way(struct engine *e, struct hca_qp *qp)
+{
+	return e->host->under_way && e->host->under_way(e->ctx, qp);
+}
+
 bool relay_ack_overdue(struct engine *e, struct hca_qp *qp)
 {
-	if (!qp->path.via || !qp->ack_due || qp->ack_una != qp->req.una_psn ||
-	    qp->ack_due > e->host->now(e->ctx))
+	u64 now = e->host->now(e->ctx);
+
+	if (!qp->path.via || !qp->ack_due || qp->ack_una != qp->req.una_psn || qp->ack_due > now)
 		return false;
+	if (relay_under_way(e, qp)) {
+		qp->ack_due = now + relay_span(e, UNDER_WAY_LOOK_NS);
+		return false;
+	}
 	qp->ack_due = 0;
 	return true;
 }
@@ -119,7 +139,7 @@ static bool relay_is_far(const struct hca *hca, const struct hca_path *p)
 
 void relay_stalled(struct engine *e, struct hca_qp *qp)
 {
-	u64 now = e->host->now(e->ctx), look = hca_clock_span(&e->hca->clock, STALL_LOOK_NS), at;
+	u64 now = e->host->now(e->ctx), at;
 	bool far = relay_is_far(e->hca, &qp->path);
 
 	if (far && (!qp->ack_due || qp->ack_una != qp->req.una_psn)) {
@@ -130,8 +150,7 @@ void relay_stalled(struct engine *e, struct hca_qp *qp)
 	}
 	if (qp->deadline)
 		return;
-	/* If the fabric clock stands still, use the real interval. */
-	at = now + (look ? look : STALL_LOOK_NS);
+	at = now + relay_span(e, STALL_LOOK_NS);
 	qp_timer_arm(e, qp, far && qp->ack_due ? min_u64(at, qp->ack_due) : at);
 }
 
@@ -143,10 +162,16 @@ void relay_resumed(struct engine *e, struct hca_qp *qp)
 
 bool relay_timer_early(struct engine *e, struct hca_qp *qp)
 {
-	if (!qp->path.via || (qp->req.flags & REQ_RNR_WAIT) || qp->stalled || !qp->attr.timeout ||
-	    qp->left_at <= e->host->now(e->ctx))
+	u64 now = e->host->now(e->ctx);
+
+	if (!qp->path.via || (qp->req.flags & REQ_RNR_WAIT) || qp->stalled || !qp->attr.timeout)
 		return false;
-	qp_timer_arm(e, qp, qp->left_at + qp_ack_timeout_ns(e->hca, qp));
+	if (qp->left_at > now)
+		qp_timer_arm(e, qp, qp->left_at + qp_ack_timeout_ns(e->hca, qp));
+	else if (relay_under_way(e, qp))
+		qp_timer_arm(e, qp, now + relay_span(e, UNDER_WAY_LOOK_NS));
+	else
+		return false;
 	return true;
 }
 

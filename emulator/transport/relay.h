@@ -53,8 +53,8 @@ void relay_left(struct engine *e, const struct burst *b, u64 at);
  */
 void relay_expect(struct engine *e, u32 dev, u32 qpn, u64 at);
 /**
- * relay_timer_early() - the QP's timer has expired before its packet left for the link: rearm it.
- * Return: whether that was so.
+ * relay_timer_early() - the QP's timer has expired before its packet left for the link, or while
+ * the packet is under way on one that loses nothing: rearm it. Return: whether that was so.
  */
 bool relay_timer_early(struct engine *e, struct hca_qp *qp);
 /**

@@ -253,6 +253,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	qp->mcast_next = 0;
 	qp->chunk_shift = 0;
 	qp->left_at = qp->ack_due = 0;
+	qp->probe.on = 0;
 	qp->stalled = 0;
 	qp->conn = 0;
 	memset(&qp->fault, 0, sizeof(qp->fault));

@@ -216,6 +216,7 @@ static bool join_carries(const struct fabric *f, u32 member)
 const struct link_carrier join_carrier = {
 	.carries = join_carries,
 	.send = join_send,
+	.under_way = join_under_way,
 	.send_group = burst_send_group,
 };
 

@@ -73,10 +73,47 @@ int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h)
 	h->lane = p[5];
 	h->src = join_u64_get(p + 8);
 	h->dst = join_u64_get(p + 16);
-	if (h->len < JOIN_HDR || h->len > max || !h->type || h->type > JT_BEGIN ||
+	if (h->len < JOIN_HDR || h->len > max || !h->type || h->type > JT_PROBED ||
 	    codec_get16(p + 6))
 		return -EPROTO;
 	return h->lane && (h->type != JT_BURST || h->lane >= LANES) ? -EPROTO : 0;
+}
+
+void join_probe_put(u8 *p, const struct join_probe *q)
+{
+	codec_put32(p, q->number);
+	codec_put32(p + 4, q->qpn);
+	codec_put32(p + 8, q->dev);
+	codec_put32(p + 12, q->peer);
+}
+
+int join_probe_get(const u8 *p, u32 len, struct join_probe *q)
+{
+	if (len != JOIN_PROBE)
+		return -EPROTO;
+	q->number = codec_get32(p);
+	q->qpn = codec_get32(p + 4);
+	q->dev = codec_get32(p + 8);
+	q->peer = codec_get32(p + 12);
+	return q->number ? 0 : -EPROTO;
+}
+
+void join_probed_put(u8 *p, const struct join_probed *r)
+{
+	codec_put32(p, r->number);
+	codec_put32(p + 4, r->qpn);
+	codec_put32(p + 8, r->waits);
+	codec_put32(p + 12, 0);
+}
+
+int join_probed_get(const u8 *p, u32 len, struct join_probed *r)
+{
+	if (len != JOIN_PROBED)
+		return -EPROTO;
+	r->number = codec_get32(p);
+	r->qpn = codec_get32(p + 4);
+	r->waits = p[8];
+	return r->number && codec_get32(p + 8) <= 1 && !codec_get32(p + 12) ? 0 : -EPROTO;
 }
 
 bool join_name_ok(const char *name, u32 size)

@@ -137,6 +137,9 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 		return frames_burst(f, c, m, h, frame, have);
 	case JT_CREDIT:
 		return frames_credit(f, m, body, len);
+	case JT_PROBE:
+	case JT_PROBED:
+		return probe_input(f, m, h->type, body, len);
 	case JT_NODE:
 	case JT_DEV:
 	case JT_READY:

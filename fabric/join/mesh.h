@@ -213,6 +213,7 @@ struct join {
 	bool full; /* a buffer had no room for a burst */
 	u64 retry_at; /* when to retry frames that could not be taken */
 	const u8 *data; /* payload of the burst that is being taken */
+	u32 n_probes; /* questions that QPs have asked: probe.c */
 	u64 node_hash[HCA_MAX_NODES]; /* of each node as it was last sent */
 	u32 far_index[HCA_MAX_DEVS]; /* devices of members: their owner's number, or JOIN_NOWHERE */
 	bool tell; /* nodes may have changed */
@@ -465,6 +466,13 @@ u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 const u8 *join_burst_next(const u8 *at, u32 have);
 /** join_credit_send() - grant @m more credit, if it is time. */
 void join_credit_send(struct fabric *f, struct member *m);
+
+/* --- probe.c --- */
+
+/** join_under_way() - as link_carrier.under_way. */
+bool join_under_way(struct fabric *f, u32 member, struct hca_qp *qp);
+/** probe_input() - PROBE or PROBED has come from @m. Return: NULL, or what is wrong with it. */
+const char *probe_input(struct fabric *f, struct member *m, u8 type, const u8 *body, u32 len);
 
 /* --- resolve.c --- */
 

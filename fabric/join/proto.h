@@ -11,7 +11,7 @@
 
 #include "emulator/burst.h"
 
-#define JOIN_VERSION   3u
+#define JOIN_VERSION   4u
 #define JOIN_MAGIC     "rdmaemuJ"
 #define JOIN_HDR       24u
 #define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */
@@ -27,6 +27,8 @@
 #define JOIN_NODE      (8u + JOIN_NAME)
 #define JOIN_BEGIN     8u
 #define JOIN_CREDIT    (8u + 8u * LANES)
+#define JOIN_PROBE     16u
+#define JOIN_PROBED    16u
 #define JOIN_NODE_DEVS 8u /* devices of a node */
 #define JOIN_BURST     112u
 #define JOIN_AV	       32u
@@ -52,6 +54,8 @@ enum join_type {
 	JT_BYE,
 	JT_ASK,
 	JT_BEGIN,
+	JT_PROBE,
+	JT_PROBED,
 };
 
 enum join_lane {
@@ -66,6 +70,25 @@ struct join_hdr {
 	u8 type;
 	u8 lane;
 	u64 src, dst;
+};
+
+/**
+ * struct join_probe - a question about requests of a queue pair.
+ * @number: of the question, not 0; @qpn: of the queue pair that asks
+ * @dev, @peer: device, by its owner's number, and number of the queue pair that it talks to
+ */
+struct join_probe {
+	u32 number;
+	u32 qpn;
+	u32 dev;
+	u32 peer;
+};
+
+/** struct join_probed - its answer. @waits: 1: something of the queue pair waits, 0: nothing */
+struct join_probed {
+	u32 number;
+	u32 qpn;
+	u32 waits;
 };
 
 /* Flags of HELLO. */
@@ -133,6 +156,13 @@ int join_dev_get(const u8 *p, u32 len, struct hca_dev *d);
 u32 join_peers_put(u8 *p, const struct join_peer *peer, u32 n);
 /** join_peers_get() - Return: number of peers, or -EPROTO. @peer: room for JOIN_MAX_PEERS */
 int join_peers_get(const u8 *p, u32 len, struct join_peer *peer);
+
+/** join_probe_put(), join_probe_get() - PROBE. join_probe_get() returns 0 or -EPROTO. */
+void join_probe_put(u8 *p, const struct join_probe *q);
+int join_probe_get(const u8 *p, u32 len, struct join_probe *q);
+/** join_probed_put(), join_probed_get() - PROBED. join_probed_get() returns 0 or -EPROTO. */
+void join_probed_put(u8 *p, const struct join_probed *r);
+int join_probed_get(const u8 *p, u32 len, struct join_probed *r);
 
 /** join_u64_put(), join_u64_get() - a number of 8 bytes. */
 void join_u64_put(u8 *p, u64 v);

@@ -98,7 +98,7 @@ bool session_accepts(const struct member *m, u8 type)
 	if (m->heard)
 		return true;
 	return type != JT_NODE && type != JT_DEV && type != JT_READY && type != JT_BURST &&
-	       type != JT_CREDIT;
+	       type != JT_CREDIT && type != JT_PROBE && type != JT_PROBED;
 }
 
 /* Bursts to and from @m are lost for as long as a refused fabric waits; then it is asked again. */

@@ -81,6 +81,11 @@ static int host_link(void *ctx, const struct burst *b)
 	return link_send(ctx, b);
 }
 
+static bool host_under_way(void *ctx, struct hca_qp *qp)
+{
+	return link_under_way(ctx, qp);
+}
+
 const struct hca_host fabric_host = {
 	.now = host_now,
 	.seg = host_seg,
@@ -90,5 +95,6 @@ const struct hca_host fabric_host = {
 	.late = chaos_delay_event,
 	.kick = host_kick,
 	.link = host_link,
+	.under_way = host_under_way,
 	.fault = fault_wr_status,
 };

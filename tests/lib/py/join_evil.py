@@ -10,8 +10,8 @@ import struct
 import sys
 import time
 
-from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, READY, Peer, Refused, burst, device, header, hello,
-                       node)
+from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, PROBE, PROBED, READY, Peer, Refused,
+                       burst, device, header, hello, node)
 
 port = int(sys.argv[1])
 token = open(sys.argv[2], "rb").read().rstrip()
@@ -98,8 +98,8 @@ def joins(name, want, **kw):
     print("ok" if got == want else "not ok", "refused: " + name, "" if got == want else "# " + repr(got), flush=True)
 
 
-greets("an older protocol", "it speaks version 2 of the protocol, not 3", hello(b"old", rng, version=2)[:96])
-greets("a newer protocol", "it speaks version 4 of the protocol, not 3", hello(b"new", rng, version=4) + bytes(40))
+greets("an older protocol", "it speaks version 3 of the protocol, not 4", hello(b"old", rng, version=3)[:96])
+greets("a newer protocol", "it speaks version 5 of the protocol, not 4", hello(b"new", rng, version=5) + bytes(40))
 greets("a key of low order", "its key is not valid", hello(b"low", rng))
 greets("a greeting that is cut off", "this is not a fabric's greeting", hello(b"cut", rng)[:-1])
 joins("another token", "wrong token", token=b"guess")
@@ -131,6 +131,9 @@ case("a peer that is named twice", "malformed peers", sends(PEERS, (struct.pack(
 case("half a peer", "malformed peers", sends(PEERS, bytes(31)))
 case("a credit that is cut off", "malformed credit", tables, sends(CREDIT, bytes(23)))
 case("too much credit", "more credit than the window", tables, sends_credit)
+case("a probe without a number", "malformed probe", tables, sends(PROBE, bytes(16)))
+case("a probe of a device that is not there", "malformed probe", tables, sends(PROBE, struct.pack("<IIII", 1, 1, 4095, 1)))
+case("a probe's answer that is cut off", "malformed probe", tables, sends(PROBED, bytes(15)))
 case("a burst that is noise", "malformed burst", tables, sends(BURST, b"\xff" * 112))
 case("a burst that is cut off", "malformed burst", tables, sends(BURST, burst()[:-1]))
 case("a burst with too few packets", "malformed burst", tables, sends(BURST, burst(length=5000)))
@@ -146,10 +149,11 @@ case("its own name for the fabric's", "there is a node 'alpha' already: give one
 
 def noise(p):
     """Frames that look right as far as the header, some of them whole ones."""
-    whole = [node(), device(), burst(), burst(op=rng.randrange(8)), struct.pack("<QQQ", 1, 4 << 20, 4 << 20), struct.pack("<Q", 7), b""]
+    whole = [node(), device(), burst(), burst(op=rng.randrange(8)), struct.pack("<QQQ", 1, 4 << 20, 4 << 20), struct.pack("<Q", 7),
+             struct.pack("<IIII", 1, 1, 0, 1), b""]
     tables(p)
     for _ in range(rng.randrange(200)):
-        kind = rng.choice([NODE, DEV, READY, PEERS, BURST, BURST, BURST, CREDIT, PING, ASK, BEGIN])
+        kind = rng.choice([NODE, DEV, READY, PEERS, BURST, BURST, BURST, CREDIT, PING, ASK, BEGIN, PROBE, PROBED])
         body = bytearray(rng.choice(whole + [rng.randbytes(rng.randrange(300))]))
         for _ in range(rng.randrange(3)):
             if body:

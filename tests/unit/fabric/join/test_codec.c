@@ -375,6 +375,32 @@ static void test_peers(void)
 	CU_ASSERT_EQUAL(join_peers_get(body, sizeof(body), got), -EPROTO);
 }
 
+static void test_probe(void)
+{
+	struct join_probe q = { .number = 7, .qpn = 0x40011, .dev = 3, .peer = 0x50012 }, got = { 0 };
+	struct join_probed r = { .number = 7, .qpn = 0x40011, .waits = 1 }, reply = { 0 };
+	u8 body[JOIN_PROBE + 1] = { 0 };
+
+	join_probe_put(body, &q);
+	CU_ASSERT_EQUAL(join_probe_get(body, JOIN_PROBE, &got), 0);
+	CU_ASSERT_EQUAL(memcmp(&q, &got, sizeof(q)), 0);
+	CU_ASSERT_EQUAL(join_probe_get(body, JOIN_PROBE - 1, &got), -EPROTO);
+	CU_ASSERT_EQUAL(join_probe_get(body, JOIN_PROBE + 1, &got), -EPROTO);
+	q.number = 0;
+	join_probe_put(body, &q);
+	CU_ASSERT_EQUAL(join_probe_get(body, JOIN_PROBE, &got), -EPROTO);
+
+	join_probed_put(body, &r);
+	CU_ASSERT_EQUAL(join_probed_get(body, JOIN_PROBED, &reply), 0);
+	CU_ASSERT_EQUAL(memcmp(&r, &reply, sizeof(r)), 0);
+	CU_ASSERT_EQUAL(join_probed_get(body, JOIN_PROBED - 1, &reply), -EPROTO);
+	body[8] = 2;
+	CU_ASSERT_EQUAL(join_probed_get(body, JOIN_PROBED, &reply), -EPROTO);
+	body[8] = 0;
+	body[15] = 1;
+	CU_ASSERT_EQUAL(join_probed_get(body, JOIN_PROBED, &reply), -EPROTO);
+}
+
 static void test_header(void)
 {
 	struct join_hdr h = { .len = 24, .type = JT_PING, .src = 1, .dst = 2 }, got;
@@ -397,7 +423,7 @@ static void test_header(void)
 	h.type = JT_BURST;
 	join_hdr_put(p, &h);
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), 0);
-	h.type = JT_BEGIN + 1;
+	h.type = JT_PROBED + 1;
 	h.lane = 0;
 	join_hdr_put(p, &h);
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
@@ -501,6 +527,7 @@ static const struct cu_test tests[] = {
 	{ "a device with addresses that no host has", test_dev_addresses },
 	{ "a greeting", test_hello },
 	{ "peers", test_peers },
+	{ "probes", test_probe },
 	{ "headers", test_header },
 	{ "noise", test_fuzz },
 	{ NULL, NULL },

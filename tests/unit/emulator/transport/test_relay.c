@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Packets to another fabric: the ACK timeout counts from when their link has carried them. */
+#include "emulator/transport/relay.h"
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+#define SEC 1000000000ULL
+
+static struct emu *m;
+static struct emu_qp a, b;
+
+/* A link that takes all packets and delivers none. @lost: the next answers say that one is lost. */
+static u64 sent, asked;
+static u32 lost;
+
+static int link_take(void *ctx, const struct burst *burst)
+{
+	(void)ctx;
+	(void)burst;
+	sent++;
+	return 0;
+}
+
+static bool link_under_way(void *ctx, struct hca_qp *qp)
+{
+	(void)ctx;
+	CU_ASSERT_EQUAL(qp->qpn, m->hca->qp[a.slot].qpn);
+	asked++;
+	if (!lost)
+		return true;
+	lost--;
+	return false;
+}
+
+static void up(u32 timeout, u32 retry_cnt)
+{
+	struct emu_conn o = emu_conn_defaults;
+
+	o.timeout = timeout;
+	o.retry_cnt = retry_cnt;
+	m = emu_new(1);
+	emu_connect(m, 0, 1, &o, &a, &b);
+	m->host.link = link_take;
+	m->host.under_way = link_under_way;
+	m->hca->qp[a.slot].path.via = 1;
+	sent = asked = lost = 0;
+}
+
+static void post(u64 wr_id)
+{
+	emu_post(m, &a, WR_SEND, wr_id, m->c[0].mem, 100);
+	emu_ring(m, &a);
+	/* The fabric process sends packets that are relayed. */
+	engine_enter(&m->fabric);
+	relay_serve(&m->fabric);
+	engine_leave(&m->fabric);
+}
+
+/* A completion's status, or 255: there is none until @at. */
+static u32 status_until(u64 at)
+{
+	struct cqe c = { .status = 255 };
+
+	emu_run(m, at);
+	emu_poll(m, &a.scq, &c, NULL);
+	return c.status;
+}
+
+/* However slow the other fabric is. */
+static void test_held(void)
+{
+	up(8, 0);
+	post(1);
+	CU_ASSERT_EQUAL(status_until(m->clock + 60 * SEC), 255);
+	CU_ASSERT_TRUE(asked > 1);
+	CU_ASSERT_EQUAL(m->hca->qp[a.slot].n_retry, 0);
+	CU_ASSERT_EQUAL(sent, 1);
+	emu_free(m);
+}
+
+/* Each timeout asks, that of a retransmission as well. */
+static void test_lost(void)
+{
+	up(8, 1);
+	post(1);
+	emu_run(m, m->clock + SEC);
+	lost = 1;
+	CU_ASSERT_EQUAL(status_until(m->clock + 60 * SEC), 255);
+	CU_ASSERT_EQUAL(m->hca->qp[a.slot].n_retry, 1);
+	CU_ASSERT_EQUAL(sent, 2);
+	lost = 1;
+	CU_ASSERT_EQUAL(status_until(m->clock + SEC), WCS_RETRY_EXC_ERR);
+	CU_ASSERT_EQUAL(sent, 2);
+	emu_free(m);
+}
+
+static void test_never_asked(void)
+{
+	up(8, 0);
+	m->host.under_way = NULL;
+	post(1);
+	CU_ASSERT_EQUAL(status_until(m->clock + SEC), WCS_RETRY_EXC_ERR);
+	emu_free(m);
+}
+
+static const struct cu_test tests[] = {
+	{ "no packet counts as lost while it is under way", test_held },
+	{ "when it is not, the timeouts count", test_lost },
+	{ "a link that may lose packets has its timeouts", test_never_asked },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("relay", tests);
+}
