@@ -47,7 +47,7 @@ MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
 mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
 
 .PHONY: tests
-tests: $(LIB_TOOLS) $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
+tests: $(LIB_TOOLS) $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(FAILING) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
 
 define mutant
 $(T)/mutants/$(1)/mutant.c: $(call mutant_src,$(1)) tests/mutants/$(1).sed
@@ -93,7 +93,8 @@ $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
-	profile_builtin.c text_io.c parse.c))
+	profile_builtin.c text_io.c json.c parse.c))
+$(U)/traces/record/test_profile: UNIT_LIBS := -ljson-c
 
 # Those of traces/.
 TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_pcapng formats/test_cm_frames calls/test_calls \
@@ -147,6 +148,14 @@ $(T)/gettimeofday_naps.so: tests/lib/tools/gettimeofday_naps.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -fPIC -shared -o $@ $<
+
+# A copy of the command whose fabric process runs out of memory when it is told to; it looks for libraries next to it.
+FAILING := $(T)/malloc/bin/rdmaemu
+$(FAILING): tests/lib/tools/malloc_fail.c $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
+	@mkdir -p $(@D)
+	@ln -sfn ../../lib $(T)/malloc/lib
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lnettle -lz -lm -ldl
 
 # sys_frames writes frames.
 $(T)/sys_frames: $(TRACES_OBJ)

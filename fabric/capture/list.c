@@ -65,7 +65,7 @@ static struct json_object *capture_json(const struct proto_capture *q)
 		json_add_int(o, "ring_size", q->ring_bytes);
 	if (q->ring_files)
 		json_add_int(o, "ring_files", q->ring_files);
-	json_object_object_add(o, "lossy", json_object_new_boolean((int)q->lossy));
+	json_add(o, "lossy", json_object_new_boolean((int)q->lossy));
 	json_add_int(o, "packets", q->packets);
 	json_add_int(o, "bytes", q->bytes);
 	json_add_int(o, "filtered", q->filtered);
@@ -98,7 +98,7 @@ static void capture_print_all(const struct fabric *f, FILE *out, bool json)
 			continue;
 		capture_describe(f->captures->of[i], &q);
 		if (json)
-			json_object_array_add(all, capture_json(&q));
+			json_append(all, capture_json(&q));
 		else if (!any)
 			fprintf(out, "%-4s %-9s %10s %12s %10s %8s  FILE\n", "N", "STATE",
 				"PACKETS", "BYTES", "FILTERED", "LOST");

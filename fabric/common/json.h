@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: adding members to JSON objects, and printing objects. */
+/** DOC: building JSON objects, and printing them. */
 #ifndef FABRIC_COMMON_JSON_H
 #define FABRIC_COMMON_JSON_H
 
@@ -8,23 +8,28 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+/** json_begin() - let json_end() say whether memory is missing from here on. */
+void json_begin(void);
+/** json_end() - Return: 0, or -ENOMEM: something that was built or printed since is incomplete. */
+int json_end(void);
+
+/** json_add() - add a member to an object. Both may be NULL, for lack of memory. @v becomes its. */
+void json_add(struct json_object *o, const char *key, struct json_object *v);
+/** json_append() - the same for an array. */
+void json_append(struct json_object *array, struct json_object *v);
+/** json_text() - as json_object_to_json_string_ext(3); "" if there is no memory. */
+const char *json_text(struct json_object *o, int flags);
+/** json_print() - print an object or array, readable for people and machines, and release it. */
+void json_print(FILE *out, struct json_object *o);
+
 static inline void json_add_int(struct json_object *o, const char *key, u64 v)
 {
-	json_object_object_add(o, key, json_object_new_int64((int64_t)v));
+	json_add(o, key, json_object_new_int64((int64_t)v));
 }
 
 static inline void json_add_str(struct json_object *o, const char *key, const char *v)
 {
-	json_object_object_add(o, key, json_object_new_string(v));
-}
-
-/** json_print() - print an object or array, readable for people and machines, and release it. */
-static inline void json_print(FILE *out, struct json_object *o)
-{
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							  JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	json_add(o, key, json_object_new_string(v));
 }
 
 #endif

@@ -3,6 +3,7 @@
  * DOC: reading and printing whole texts, see text_io.h.
  */
 #include "fabric/common/text_io.h"
+#include "fabric/common/json.h"
 #include "fabric/common/opts.h"
 #include "fabric/common/parse.h"
 
@@ -69,16 +70,19 @@ int text_memfd(const char *text, size_t len)
 FILE *text_begin(struct text_out *t)
 {
 	*t = (struct text_out){ 0 };
+	json_begin();
 	t->f = open_memstream(&t->buf, &t->len);
 	return t->f;
 }
 
 int text_end(struct text_out *t)
 {
-	int fd = fclose(t->f) ? -errno : text_memfd(t->buf, t->len);
+	int ret = fclose(t->f) ? -errno : json_end();
 
+	if (!ret)
+		ret = text_memfd(t->buf, t->len);
 	free(t->buf);
-	return fd;
+	return ret;
 }
 
 char *memfd_map(int fd, size_t *len)

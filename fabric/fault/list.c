@@ -52,10 +52,10 @@ struct json_object *fault_list_json(const struct fabric *f)
 
 	for (i = 0; i < t->high; i++)
 		if (t->rule[i].id)
-			json_object_array_add(all, rule_json(f, &t->rule[i]));
-	json_object_object_add(root, "seed", json_object_new_uint64(f->hca->seed));
-	json_object_object_add(root, "random", json_object_new_boolean(t->random));
-	json_object_object_add(root, "faults", all);
+			json_append(all, rule_json(f, &t->rule[i]));
+	json_add(root, "seed", json_object_new_uint64(f->hca->seed));
+	json_add(root, "random", json_object_new_boolean(t->random));
+	json_add(root, "faults", all);
 	return root;
 }
 

@@ -15,9 +15,9 @@ static struct json_object *log_json_who(const struct hca *hca, const struct jour
 	struct json_object *o = json_object_new_object();
 
 	if (w->name[0]) {
-		json_object_object_add(o, "name",
-				       json_object_new_string_len(
-					       w->name, (int)strnlen(w->name, sizeof(w->name))));
+		json_add(o, "name",
+			 json_object_new_string_len(w->name,
+						    (int)strnlen(w->name, sizeof(w->name))));
 		json_add_int(o, "pid", (u64)w->pid);
 		json_add_int(o, "client", w->client);
 	}
@@ -59,17 +59,17 @@ static void log_json_add_key(struct json_object *o, const struct journal_key *k)
 	if (!k->fault)
 		return;
 	key = json_object_new_object();
-	json_object_object_add(key, "va", json_object_new_uint64(k->va));
+	json_add(key, "va", json_object_new_uint64(k->va));
 	json_add_int(key, "len", k->len);
 	if (k->fault != KEY_ALIGNMENT)
 		json_add_int(key, "key", k->key);
 	json_add_str(key, "fault", journal_key_fault_name(k->fault));
 	if (k->near_key) {
 		json_add_int(key, "region_key", k->near_key);
-		json_object_object_add(key, "region_va", json_object_new_uint64(k->near_addr));
+		json_add(key, "region_va", json_object_new_uint64(k->near_addr));
 		json_add_int(key, "region_len", k->near_len);
 	}
-	json_object_object_add(o, "key", key);
+	json_add(o, "key", key);
 }
 
 static void log_json_add_why(struct json_object *o, const struct journal_entry *j)
@@ -97,8 +97,8 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 	json_add_str(o, "kind", journal_kind_name(j));
 	json_add_str(o, "severity", journal_is_error(j) ? "error" : "notice");
 	json_add_str(o, "status", journal_status_name(j));
-	json_object_object_add(o, "who", log_json_who(f->hca, &j->who));
-	json_object_object_add(o, "peer", log_json_who(f->hca, &j->peer));
+	json_add(o, "who", log_json_who(f->hca, &j->who));
+	json_add(o, "peer", log_json_who(f->hca, &j->peer));
 	if (j->qp_type)
 		json_add_str(o, "qp_type", ib_qp_type_name(j->qp_type));
 	if (j->conn)
@@ -111,7 +111,7 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 	if (text[0])
 		json_add_str(o, "opcode", text);
 	if (j->has_wr_id)
-		json_object_object_add(o, "wr_id", json_object_new_uint64(j->wr_id));
+		json_add(o, "wr_id", json_object_new_uint64(j->wr_id));
 	if (j->has_psn)
 		json_add_int(o, "psn", j->psn);
 	json_add_int(o, "attempt", j->attempt);

@@ -21,8 +21,9 @@ static char *keep_make_entries(struct fabric *f, size_t *len)
 
 	if (!out)
 		return NULL;
+	json_begin();
 	log_print(out, f, &q, PROTO_F_LINES);
-	if (!fclose(out))
+	if (!fclose(out) && !json_end())
 		return text;
 	free(text);
 	return NULL;
@@ -35,13 +36,13 @@ static void keep_print_head(FILE *out, const struct fabric *f, bool cut)
 	u32 i;
 
 	for (i = 0; i < f->hca->n_nodes; i++)
-		json_object_array_add(nodes, json_object_new_string(f->hca->node[i].name));
+		json_append(nodes, json_object_new_string(f->hca->node[i].name));
 	json_add_str(o, "fabric", f->name);
 	json_add_int(o, "pid", (u64)getpid());
 	json_add_int(o, "ended", (u64)time(NULL));
-	json_object_object_add(o, "cut", json_object_new_boolean(cut));
-	json_object_object_add(o, "nodes", nodes);
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
+	json_add(o, "cut", json_object_new_boolean(cut));
+	json_add(o, "nodes", nodes);
+	fprintf(out, "%s\n", json_text(o, JSON_C_TO_STRING_SPACED));
 	json_object_put(o);
 }
 
@@ -58,10 +59,11 @@ int log_keep(struct fabric *f)
 		skip = end ? (size_t)(end - entries) + 1 : entries_len;
 	}
 	if (out) {
+		json_begin();
 		keep_print_head(out, f, skip);
 		if (entries)
 			fwrite(entries + skip, 1, entries_len - skip, out);
-		if (!fclose(out) && entries)
+		if (!fclose(out) && entries && !json_end())
 			ret = getenv(DAEMON_NO_JOURNAL_ENV)
 				      ? 0
 				      : journal_dir_add(f->paths.dir, f->name, text, len);

@@ -42,7 +42,7 @@ void log_line(struct fabric *f, const struct journal_entry *j, char *buf, size_t
 /* Prints and frees @o. The first entry begins an array; the caller ends it. */
 static void log_print_json(FILE *out, struct json_object *o, const char *before)
 {
-	fprintf(out, "%s%s", before, json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
+	fprintf(out, "%s%s", before, json_text(o, JSON_C_TO_STRING_SPACED));
 	json_object_put(o);
 }
 

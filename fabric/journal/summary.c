@@ -4,6 +4,7 @@
  * first of them, with the number of the others.
  */
 #include "emulator/journal/text.h"
+#include "fabric/common/json.h"
 #include "fabric/journal/log.h"
 #include "fabric/journal/reader.h"
 
@@ -75,7 +76,7 @@ static void log_summary_print(FILE *out, struct fabric *f, const struct alike *a
 	first.more = a->n - 1 < UINT32_MAX ? (u32)(a->n - 1) : UINT32_MAX;
 	first.until = a->last;
 	o = log_json(f, &first);
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	fprintf(out, "%s\n", json_text(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);
 }
 

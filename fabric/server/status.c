@@ -23,7 +23,7 @@
 
 static void status_add_bool(struct json_object *o, const char *key, bool v)
 {
-	json_object_object_add(o, key, json_object_new_boolean(v));
+	json_add(o, key, json_object_new_boolean(v));
 }
 
 bool process_is_stopped(s32 pid)
@@ -102,7 +102,7 @@ static struct json_object *status_json_gids(const struct hca_port *p)
 		json_add_str(o, "gid", inet_ntop(AF_INET6, g->raw, text, sizeof(text)));
 		json_add_str(o, "type", g->type < ARRAY_SIZE(types) ? types[g->type] : "?");
 		json_add_str(o, "netdev", g->ndev);
-		json_object_array_add(all, o);
+		json_append(all, o);
 	}
 	return all;
 }
@@ -123,9 +123,9 @@ static struct json_object *status_json_ports(const struct hca_dev *d)
 		json_add_int(o, "lid", p->lid);
 		json_add_int(o, "active_mtu", ib_mtu_bytes(p->active_mtu));
 		json_add_int(o, "max_mtu", ib_mtu_bytes(p->max_mtu));
-		json_object_object_add(o, "gids", status_json_gids(p));
-		json_object_object_add(o, "counters", status_json_counters(p));
-		json_object_array_add(all, o);
+		json_add(o, "gids", status_json_gids(p));
+		json_add(o, "counters", status_json_counters(p));
+		json_append(all, o);
 	}
 	return all;
 }
@@ -157,8 +157,8 @@ static struct json_object *status_json_devices(const struct fabric *f)
 		json_add_str(o, "node", f->hca->node[d->node].name);
 		status_add_member(o, f, d->member);
 		json_add_str(o, "guid", guid);
-		json_object_object_add(o, "ports", status_json_ports(d));
-		json_object_array_add(all, o);
+		json_add(o, "ports", status_json_ports(d));
+		json_append(all, o);
 	}
 	return all;
 }
@@ -203,7 +203,7 @@ static struct json_object *status_json_clients(const struct fabric *f)
 		json_add_int(o, "mrs", h->n[TAB_MR]);
 		json_add_int(o, "pds", h->n[TAB_PD]);
 		json_add_int(o, "objects", status_count_objects(f->hca, cl->id));
-		json_object_array_add(all, o);
+		json_append(all, o);
 	}
 	return all;
 }
@@ -249,7 +249,7 @@ static struct json_object *status_json_qp(const struct fabric *f, const struct h
 	json_add_int(c, "rcv_bytes", qp->resp.rx_bytes);
 	json_add_int(c, "retransmissions", qp->n_retry);
 	json_add_int(c, "rcvd_rnr_err", qp->n_rnr);
-	json_object_object_add(o, "counters", c);
+	json_add(o, "counters", c);
 	return o;
 }
 
@@ -260,7 +260,7 @@ static struct json_object *status_json_qps(const struct fabric *f)
 
 	for (i = 0; i < n; i++)
 		if (load_acquire(&f->hca->qp[i].client))
-			json_object_array_add(all, status_json_qp(f, &f->hca->qp[i]));
+			json_append(all, status_json_qp(f, &f->hca->qp[i]));
 	return all;
 }
 
@@ -271,7 +271,7 @@ static void status_add_address(struct json_object *all, int family, const u8 *ip
 
 	if (memcmp(ip, none, family == AF_INET ? 4 : 16) != 0 &&
 	    inet_ntop(family, ip, text, sizeof(text)))
-		json_object_array_add(all, json_object_new_string(text));
+		json_append(all, json_object_new_string(text));
 }
 
 static struct json_object *status_json_nodes(const struct fabric *f)
@@ -289,8 +289,8 @@ static struct json_object *status_json_nodes(const struct fabric *f)
 		json_add_int(o, "devices", n->n_devs);
 		status_add_address(addrs, AF_INET, n->ip4 + 12);
 		status_add_address(addrs, AF_INET6, n->ip6);
-		json_object_object_add(o, "addresses", addrs);
-		json_object_array_add(all, o);
+		json_add(o, "addresses", addrs);
+		json_append(all, o);
 	}
 	return all;
 }
@@ -303,22 +303,22 @@ static struct json_object *status_gather(const struct fabric *f)
 	json_add_int(o, "pid", f->hca->fabric_pid);
 	status_add_bool(o, "isolated", f->isolated);
 	json_add_str(o, "profile", f->profile.title);
-	json_object_object_add(o, "seed", json_object_new_uint64(f->hca->seed));
+	json_add(o, "seed", json_object_new_uint64(f->hca->seed));
 	if (f->chaos)
-		json_object_object_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
+		json_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
 	json_add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
 	if (f->server->idle.ns != NEVER)
 		json_add_int(o, "linger_ms", f->server->idle.ns / NSEC_PER_MSEC);
 	json_add_int(o, "leases", f->server->leases.n);
-	json_object_object_add(o, "engine", status_json_engine(f));
+	json_add(o, "engine", status_json_engine(f));
 	if (f->join)
-		json_object_object_add(o, "join", status_join(f));
-	json_object_object_add(o, "members", status_members(f));
-	json_object_object_add(o, "nodes", status_json_nodes(f));
-	json_object_object_add(o, "devices", status_json_devices(f));
-	json_object_object_add(o, "clients", status_json_clients(f));
-	json_object_object_add(o, "qps", status_json_qps(f));
-	json_object_object_add(o, "ids", status_cm_ids(f));
+		json_add(o, "join", status_join(f));
+	json_add(o, "members", status_members(f));
+	json_add(o, "nodes", status_json_nodes(f));
+	json_add(o, "devices", status_json_devices(f));
+	json_add(o, "clients", status_json_clients(f));
+	json_add(o, "qps", status_json_qps(f));
+	json_add(o, "ids", status_cm_ids(f));
 	return o;
 }
 
@@ -341,25 +341,31 @@ static u32 status_add_audit(struct json_object *o, struct fabric *f)
 	}
 	ret = hca_audit(f->hca, why, sizeof(why));
 	engine_leave(&f->engine);
+	if (ret == -ENOMEM) {
+		json_add_str(o, "audit", "there is no memory for it");
+		return PROTO_F_BUSY;
+	}
 	json_add_str(o, "audit", ret ? why : "clean");
 	return ret ? PROTO_F_UNSOUND : 0;
 }
 
 int status_make(struct fabric *f, u32 *flags)
 {
-	struct json_object *o = status_gather(f);
 	struct text_out text;
 	FILE *out = text_begin(&text);
+	struct json_object *o;
 	u32 found = 0;
 
-	if (!out) {
-		json_object_put(o);
+	if (!out)
 		return -ENOMEM;
-	}
+	o = status_gather(f);
 	if (*flags & PROTO_F_AUDIT)
 		found = status_add_audit(o, f);
 	if (*flags & PROTO_F_JSON) {
 		json_print(out, o);
+	} else if (json_end()) {
+		/* The printers rely on a whole object. */
+		json_object_put(o);
 	} else {
 		(*flags & PROTO_F_VERBOSE ? status_print : status_print_short)(out, o);
 		json_object_put(o);

@@ -68,11 +68,11 @@ static struct json_object *status_cm_json_id(const struct fabric *f, u32 slot)
 	struct json_object *o = json_object_new_object();
 
 	json_add_int(o, "id", slot);
-	json_object_object_add(o, "client", json_object_new_int64((int64_t)id->client - 1));
+	json_add(o, "client", json_object_new_int64((int64_t)id->client - 1));
 	if (cl) {
 		const struct hca_client *h = &f->hca->client[cl->id];
 
-		json_object_object_add(o, "pid", json_object_new_int64(h->pid));
+		json_add(o, "pid", json_object_new_int64(h->pid));
 		json_add_str(o, "name", h->name);
 		json_add_str(o, "node", f->hca->node[h->node].name);
 	}
@@ -91,6 +91,6 @@ struct json_object *status_cm_ids(const struct fabric *f)
 
 	for (i = 0; i < n; i++)
 		if (load_acquire(&f->hca->cmid[i].client))
-			json_object_array_add(all, status_cm_json_id(f, i));
+			json_append(all, status_cm_json_id(f, i));
 	return all;
 }

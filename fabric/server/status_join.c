@@ -64,10 +64,10 @@ static struct json_object *status_join_json_member(const struct member *m)
 		json_add_str(o, "cipher", jseal_cipher(m->via) ? jseal_cipher(m->via) : "none");
 	if (m->via && m->via != m->conn && m->via->member)
 		json_add_str(o, "via", m->via->member->name);
-	json_object_object_add(o, "sent", status_join_json_traffic(m->tx_bytes, m->tx_bursts));
-	json_object_object_add(o, "received", status_join_json_traffic(m->rx_bytes, m->rx_bursts));
+	json_add(o, "sent", status_join_json_traffic(m->tx_bytes, m->tx_bursts));
+	json_add(o, "received", status_join_json_traffic(m->rx_bytes, m->rx_bursts));
 	json_add_int(o, "dropped", m->dropped);
-	json_object_object_add(o, "credit", status_join_json_credit(m));
+	json_add(o, "credit", status_join_json_credit(m));
 	json_add_int(o, "waiting", waiting);
 	return o;
 }
@@ -79,7 +79,7 @@ struct json_object *status_members(const struct fabric *f)
 
 	for (i = 0; f->join && i < JOIN_MAX_MEMBERS; i++)
 		if (f->join->member[i])
-			json_object_array_add(all, status_join_json_member(f->join->member[i]));
+			json_append(all, status_join_json_member(f->join->member[i]));
 	return all;
 }
 
