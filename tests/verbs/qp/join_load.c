@@ -344,13 +344,26 @@ static void received(const struct ibv_wc *wc)
 	post_recv(recvs);
 }
 
+/* Exit if the device has failed: its event is there, or comes. */
+static void end_fatal(void)
+{
+	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event ev;
+
+	while (poll(&p, 1, DRAIN_NS / 1000000) == 1 && !ibv_get_async_event(ctx, &ev)) {
+		ibv_ack_async_event(&ev);
+		if (ev.event_type == IBV_EVENT_DEVICE_FATAL) {
+			note("lost the device after %llu requests", (unsigned long long)done);
+			_exit(EXIT_FATAL);
+		}
+	}
+}
+
 /* All else must be flushed; and where nothing failed before, the device must have. */
 static void failed(const struct ibv_wc *first)
 {
-	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
 	uint64_t end = now_ns() + DRAIN_NS;
 	int64_t left = (int64_t)(posted - done + recvs - recvs_done - 1);
-	struct ibv_async_event ev;
 	struct ibv_wc wc;
 	int n;
 
@@ -372,13 +385,7 @@ static void failed(const struct ibv_wc *first)
 		note("lost the peer after %llu requests", (unsigned long long)done);
 		_exit(EXIT_RETRY);
 	}
-	while (poll(&p, 1, DRAIN_NS / 1000000) == 1 && !ibv_get_async_event(ctx, &ev)) {
-		ibv_ack_async_event(&ev);
-		if (ev.event_type == IBV_EVENT_DEVICE_FATAL) {
-			note("lost the device after %llu requests", (unsigned long long)done);
-			_exit(EXIT_FATAL);
-		}
-	}
+	end_fatal();
 	bad("flushed without a reason", first->wr_id, (uint64_t)first->opcode);
 }
 
@@ -424,6 +431,11 @@ static void work(void)
 		if (ret && ret != EIO)
 			bad("ibv_post_send of a datagram", (uint64_t)ret, dgrams.sent);
 		dead |= ret;
+		/* All completions came before posting said so: nothing is left to be flushed. */
+		if (dead && done == posted && recvs_done == recvs) {
+			end_fatal();
+			bad("a dead device without an event", done, recvs);
+		}
 		if (now_ns() - last > HANG_NS)
 			bad("nothing happens any more", posted - done, dead);
 	}
