@@ -87,7 +87,7 @@ $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
 $(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/server/test_account: $(call objs,fabric/server/account.c)
-$(U)/fabric/join/test_codec: $(call objs,fabric/join/codec.c)
+$(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabric/join/codec.c fabric/join/codec_burst.c)
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle

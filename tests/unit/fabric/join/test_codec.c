@@ -4,251 +4,12 @@
  */
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"
+#include "tests/unit/fabric/join/samples.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
 
 #define ROUNDS 300000
-
-static u64 rnd_state;
-
-static u64 rnd(void)
-{
-	rnd_state ^= rnd_state << 13;
-	rnd_state ^= rnd_state >> 7;
-	rnd_state ^= rnd_state << 17;
-	return rnd_state;
-}
-
-/* Memory that ends where it ends: the sanitizers see who reads on. */
-static u8 *tight(const u8 *from, u32 len)
-{
-	u8 *p = malloc(len ? len : 1);
-
-	if (!p)
-		abort();
-	memcpy(p, from, len);
-	return p;
-}
-
-static struct burst write_burst(void)
-{
-	return (struct burst){ .op = BOP_WRITE,
-			       .flags = BF_FIRST | BF_LAST | BF_ACK_REQ,
-			       .psn = 0x123456,
-			       .src_qpn = 0x11,
-			       .dst_qpn = 0x10022,
-			       .src_port = 1,
-			       .dst_port = 2,
-			       .pkey = 0xffff,
-			       .dst_type = QPT_RC,
-			       .npkts = 3,
-			       .mtu = 1024,
-			       .rkey = 0x501,
-			       .va = 0x7f0012345678,
-			       .dma_len = 2500,
-			       .len = 2500 };
-}
-
-static struct burst datagram(const struct hca_av *av)
-{
-	return (struct burst){ .op = BOP_SEND,
-			       .flags = BF_FIRST | BF_LAST | BF_IMM,
-			       .src_qpn = 0x13,
-			       .dst_qpn = 0xffffff,
-			       .src_port = 1,
-			       .pkey = 0x8001,
-			       .dst_type = QPT_UD,
-			       .npkts = 1,
-			       .mtu = 4096,
-			       .imm = 0xdeadbeef,
-			       .qkey = 0x1234567,
-			       .len = 100,
-			       .av = av };
-}
-
-/* Puts it, with a payload, and gets it again. */
-static int around(const struct burst *b, u8 lane, struct burst *out, struct hca_av *av)
-{
-	u8 body[8192] = { 0 };
-	u32 size = join_burst_size(b), data = join_data_len(b), i;
-	const u8 *at = NULL;
-	int ret;
-	u8 *p;
-
-	for (i = 0; i < data; i++)
-		body[size + i] = (u8)(i * 7);
-	join_burst_put(body, b, 5, 6);
-	p = tight(body, size + data);
-	ret = join_burst_get(p, size + data, lane, out, av, &at);
-	if (!ret)
-		CU_ASSERT_PTR_EQUAL(at, p + size);
-	free(p);
-	return ret;
-}
-
-static void test_burst(void)
-{
-	struct burst b = write_burst(), got;
-	struct hca_av av;
-
-	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), 0);
-	CU_ASSERT_EQUAL(got.src_dev, 5);
-	CU_ASSERT_EQUAL(got.dst_dev, 6);
-	b.src_dev = 5;
-	b.dst_dev = 6;
-	CU_ASSERT_EQUAL(memcmp(&b.path, &got.path, sizeof(b.path)), 0);
-	CU_ASSERT_EQUAL(got.psn, b.psn);
-	CU_ASSERT_EQUAL(got.va, b.va);
-	CU_ASSERT_EQUAL(got.rkey, b.rkey);
-	CU_ASSERT_EQUAL(got.len, b.len);
-	CU_ASSERT_EQUAL(got.dma_len, b.dma_len);
-	CU_ASSERT_PTR_NULL(got.av);
-	/* In its own lane only. */
-	CU_ASSERT_EQUAL(around(&b, LANE_ANSWER, &got, &av), -EPROTO);
-}
-
-/* Frames of two bursts from the same QP to the same QP, and where one of them differs. */
-static void test_neighbours(void)
-{
-	const struct join_hdr h = {
-		.len = JOIN_HDR + JOIN_BURST, .type = JT_BURST, .src = 1, .dst = 2
-	};
-	u8 x[JOIN_HDR + JOIN_BURST], y[sizeof(x)];
-	struct burst b = write_burst();
-	u32 i;
-
-	join_hdr_put(x, &h);
-	join_burst_put(x + JOIN_HDR, &b, 5, 6);
-	b.psn++;
-	b.va += 64;
-	memcpy(y, x, sizeof(x));
-	join_burst_put(y + JOIN_HDR, &b, 5, 6);
-	CU_ASSERT_TRUE(join_burst_same_flow(x, y));
-	CU_ASSERT_TRUE(join_burst_shares_ack(&b, y));
-	for (i = 4; i < JOIN_HDR + 29; i++) {
-		if (i >= JOIN_HDR && i < JOIN_HDR + 8)
-			continue;
-		y[i] ^= 1;
-		CU_ASSERT_FALSE(join_burst_same_flow(x, y));
-		y[i] ^= 1;
-	}
-	y[0]--; /* too short for a burst */
-	CU_ASSERT_FALSE(join_burst_same_flow(x, y));
-	b.op = BOP_READ_REQ;
-	CU_ASSERT_FALSE(join_burst_shares_ack(&b, y));
-	b.op = BOP_WRITE;
-	y[JOIN_HDR + 1] &= (u8)~BF_ACK_REQ;
-	CU_ASSERT_FALSE(join_burst_shares_ack(&b, y));
-}
-
-static void test_datagram(void)
-{
-	struct hca_av to = { .dgid = { 0xff, 0x12, [15] = 9 },
-			     .is_global = 1,
-			     .sgid_index = 3,
-			     .flow_label = 0x12345,
-			     .hop_limit = 64,
-			     .traffic_class = 32,
-			     .dlid = 0xc001,
-			     .sl = 5 };
-	struct burst b = datagram(&to), got;
-	struct hca_av av;
-
-	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), 0);
-	CU_ASSERT_PTR_EQUAL(got.av, &av);
-	CU_ASSERT_EQUAL(memcmp(av.dgid, to.dgid, 16), 0);
-	CU_ASSERT_EQUAL(av.flow_label, to.flow_label);
-	CU_ASSERT_EQUAL(av.sgid_index, 3);
-	CU_ASSERT_EQUAL(av.dlid, 0xc001);
-	CU_ASSERT_EQUAL(av.sl, 5);
-	CU_ASSERT_EQUAL(got.qkey, b.qkey);
-	CU_ASSERT_EQUAL(got.imm, b.imm);
-	to.sgid_index = HCA_GIDS;
-	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
-	/* One packet, no more. */
-	to.sgid_index = 0;
-	b.len = 5000;
-	b.npkts = 2;
-	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
-}
-
-static void test_void(void)
-{
-	struct burst b = write_burst(), got;
-	u8 body[JOIN_BURST + 1] = { 0 };
-	const u8 *data = body;
-	struct hca_av av;
-
-	join_burst_put(body, &b, 0, 0);
-	join_burst_void(body);
-	CU_ASSERT_EQUAL(join_burst_get(body, JOIN_BURST, LANE_REQUEST, &got, &av, &data), 0);
-	CU_ASSERT_PTR_NULL(data);
-	CU_ASSERT_EQUAL(got.len, b.len);
-	CU_ASSERT_EQUAL(join_burst_get(body, sizeof(body), LANE_REQUEST, &got, &av, &data),
-			-EPROTO);
-}
-
-static void test_read_request(void)
-{
-	struct burst b = write_burst(), got;
-	struct hca_av av;
-
-	b.op = BOP_READ_REQ;
-	b.dma_len = b.len = 1 << 20;
-	b.npkts = 1024;
-	CU_ASSERT_EQUAL(join_data_len(&b), 0);
-	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), 0);
-	CU_ASSERT_EQUAL(got.len, 1 << 20);
-	/* More than any answer may carry. */
-	b.dma_len++;
-	b.npkts++;
-	CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
-}
-
-static void test_bad_bursts(void)
-{
-	struct burst b, got;
-	struct hca_av av;
-	u32 i;
-
-	for (i = 0; i < 10; i++) {
-		b = write_burst();
-		switch (i) {
-		case 0:
-			b.npkts = 2;
-			break;
-		case 1:
-			b.mtu = 1000;
-			break;
-		case 2:
-			b.op = BOP_NONE;
-			break;
-		case 3:
-			b.flags = 0x80;
-			break;
-		case 4:
-			b.flags = BF_FIRST; /* not whole packets, and more to come */
-			break;
-		case 5:
-			b.flags = BF_FIRST | BF_IMM;
-			break;
-		case 6:
-			b.src_port = 0;
-			break;
-		case 7:
-			b.dst_type = QPT_RAW_PACKET;
-			break;
-		case 8:
-			b.psn = 1 << 24;
-			break;
-		default:
-			b.dma_len = (u64)LIM_MSG + 1;
-			break;
-		}
-		CU_ASSERT_EQUAL(around(&b, LANE_REQUEST, &got, &av), -EPROTO);
-	}
-}
 
 static void make_dev(struct hca_dev *d)
 {
@@ -377,7 +138,8 @@ static void test_peers(void)
 
 static void test_probe(void)
 {
-	struct join_probe q = { .number = 7, .qpn = 0x40011, .dev = 3, .peer = 0x50012 }, got = { 0 };
+	struct join_probe q = { .number = 7, .qpn = 0x40011, .dev = 3, .peer = 0x50012 },
+			  got = { 0 };
 	struct join_probed r = { .number = 7, .qpn = 0x40011, .waits = 1 }, reply = { 0 };
 	u8 body[JOIN_PROBE + 1] = { 0 };
 
@@ -517,12 +279,6 @@ static void test_fuzz(void)
 }
 
 static const struct cu_test tests[] = {
-	{ "a burst", test_burst },
-	{ "neighbours", test_neighbours },
-	{ "a datagram", test_datagram },
-	{ "a burst without its payload", test_void },
-	{ "a READ request", test_read_request },
-	{ "bursts that are wrong", test_bad_bursts },
 	{ "a device", test_dev },
 	{ "a device with addresses that no host has", test_dev_addresses },
 	{ "a greeting", test_hello },
