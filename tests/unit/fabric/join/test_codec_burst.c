@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bursts as frames of joined fabrics: each decodes to what was encoded, and bad ones are refused. */
+/* Bursts as frames of joined fabrics: each decodes to what was encoded; bad ones are refused. */
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"
 #include "tests/unit/fabric/join/samples.h"
