@@ -108,6 +108,19 @@ def captured(samples):
                "without a capture", limit and 0.5 * limit, False)
 
 
+def sealed(samples):
+    """The same for joined fabrics that seal their traffic: their limits are those of fabrics that do not. Without
+    network namespaces there are no samples."""
+    if "sealed_lat" not in samples:
+        return
+    for name, text, unit, factor in (("lat", "ib_send_lat, trip", "us", 2),
+                                     *((f"{kind}_bw", f"ib_{kind}_bw, 1 MiB", "GB/s", PERFTEST_MB / 1e9)
+                                       for kind in ("write", "send", "read"))):
+        alone = samples.get(f"plaintext_{name}")
+        limit = statistics.median(alone) * factor if alone else None
+        yield f"sealed_{name}", f"sealed: {text}", unit, factor, limit, "with --plaintext", None, name == "lat"
+
+
 def beside_many(samples):
     """The same for what tests/bench/run does beside_many(): its limits are the same without them."""
     yield "idle_qp", "10,000 QPs: each, + rings", "KiB", 1 / 1024, None, "", 8, True
@@ -156,7 +169,7 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *captured(samples), *beside_many(samples)):
+            *captured(samples), *sealed(samples), *beside_many(samples)):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
