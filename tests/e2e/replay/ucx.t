@@ -8,6 +8,8 @@ need ucx_perftest fi_pingpong
 . "$TOP/tests/lib/replay.sh"
 
 export UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error UCX_WARN_UNUSED_ENV_VARS=n
+# Recorder and replay look through all receives of a queue pair, and 100 messages need few of 4096 with 8 KiB.
+export UCX_IB_RX_QUEUE_LEN=512 UCX_IB_TX_BUFS_GROW=64
 no_mpi=$(without_mpi)
 
 # lost NAME - whether a datagram of the recorded pair has found no receive posted
