@@ -8,6 +8,8 @@ set -u
 shopt -s globstar
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
+# shellcheck source=tests/lib/names.sh
+. tests/lib/names.sh
 reports=$(mktemp -d "${TMPDIR:-/tmp}/rdmaemu-san.XXXXXX") || exit 1
 chmod 1777 "$reports"
 trap 'rm -rf "$reports"' EXIT
@@ -24,12 +26,10 @@ runtime() {
 # names DIR-OR-GLOB... - tests by name, without those that $left_out matches: where it has some, no others that are
 # called like them either
 names() {
-	local path
+	local path name
 	for path; do
-		path=${path#"$BUILD"/}
-		path=${path#tests/}
-		path=${path%.t}
-		case " $left_out " in *" $path "*) ;; *) echo "${left_out:+=}$path" ;; esac
+		name=$(name_of_path "$path")
+		case " $left_out " in *" $name "*) ;; *) echo "${left_out:+=}$name" ;; esac
 	done
 }
 
