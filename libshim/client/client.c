@@ -6,6 +6,7 @@
 
 #include "emulator/clock.h"
 #include "emulator/seg.h"
+#include "libshim/client/valgrind.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/syscall.h"
 
@@ -31,13 +32,17 @@ void shim_client_unlock(void)
 	pthread_mutex_unlock(&client_lock);
 }
 
-/* Replace a shared mapping by private zero pages; by inaccessible ones where memory is rationed. */
+/*
+ * Replace a shared mapping by private zero pages; by inaccessible ones where memory is rationed. A
+ * child that ends without a new connection would have valgrind search them.
+ */
 static void mapping_make_private(void *map, u64 size)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
 
 	if (mmap(map, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 		(void)mmap(map, size, PROT_NONE, flags, -1, 0);
+	shim_valgrind_leave_out(map, size);
 }
 
 void shim_client_forked(void)
@@ -61,4 +66,11 @@ void shim_client_forked(void)
 		mapping_make_private(shim.hca, sizeof(*shim.hca));
 	sys_close(shim.kick_fd);
 	shim.kick_fd = -1;
+}
+
+/* To read HCA memory's untouched pages would also make them exist. Threads may still run. */
+static __attribute__((destructor)) void hca_leave_out_of_leak_search(void)
+{
+	if (shim.hca && shim.live)
+		shim_valgrind_leave_out(shim.hca, sizeof(*shim.hca));
 }

@@ -7,8 +7,6 @@
  * headers. A tool ignores the numbers of others.
  */
 #include "libshim/client/valgrind.h"
-#include "emulator/hca.h"
-#include "libshim/client/client.h"
 
 #include <link.h>
 
@@ -141,17 +139,10 @@ void shim_valgrind_keep_thread(void)
 	kept = table ? table - 16 : NULL;
 }
 
-/*
- * Memcheck's leak search reads every writable page of the process for pointers. HCA memory has
- * hundreds of MiB and no pointer; to read its untouched pages would also make them exist. So at
- * the exit it is declared inaccessible, and accesses by threads that still run are no errors.
- */
-static __attribute__((destructor)) void hca_leave_out_of_leak_search(void)
+void shim_valgrind_leave_out(const void *at, u64 size)
 {
-	const struct hca *hca = shim.hca;
-
-	if (!shim_on_valgrind || !hca || !shim.live)
+	if (likely(!shim_on_valgrind))
 		return;
-	vg_ask(VG_MEMCHECK_DISABLE_REPORTING, (uintptr_t)hca, sizeof(*hca));
-	vg_ask(VG_MEMCHECK_NOACCESS, (uintptr_t)hca, sizeof(*hca));
+	vg_ask(VG_MEMCHECK_DISABLE_REPORTING, (uintptr_t)at, size);
+	vg_ask(VG_MEMCHECK_NOACCESS, (uintptr_t)at, size);
 }

@@ -18,6 +18,12 @@ extern bool shim_on_valgrind;
 void shim_valgrind_start(void);
 /** shim_valgrind_exclude() - exclude memory whose users synchronise without locks. */
 void shim_valgrind_exclude(const void *at, u64 size);
+/**
+ * shim_valgrind_leave_out() - keep memcheck's leak search, which reads every accessible page of the
+ * process, away from memory that has hundreds of MiB and no pointer: declare it inaccessible, and
+ * accesses to it no errors.
+ */
+void shim_valgrind_leave_out(const void *at, u64 size);
 /** shim_valgrind_acquire() - all that happened before shim_valgrind_release() calls did so. */
 void shim_valgrind_acquire(void);
 void shim_valgrind_release(void);
