@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device gives as much as it advertises: advertised queues | objects.
+ * A device gives as much as it advertises: advertised queues | objects | cqs | qps | qps_sge.
  *
  * queues: more of the largest queues than 4 GiB of rings hold, and the last ones work.
  * objects: all QPs, CQs, memory regions and memory windows of the device at the same time.
+ * cqs, qps, qps_sge: print how many there can be of CQs of max_cqe entries, and of QPs of max_qp_wr
+ *	requests with one SGE or max_sge of them, and of how many the device advertises.
  */
 #include "tests/lib/c/rc.h"
 
@@ -48,7 +50,7 @@ static void device_open(void)
 	require(mr, "MR", 0);
 }
 
-static struct ibv_qp *qp_make(struct ibv_cq *cq, uint32_t wr)
+static struct ibv_qp *qp_make_sge(struct ibv_cq *cq, uint32_t wr, uint32_t sge)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
@@ -56,11 +58,16 @@ static struct ibv_qp *qp_make(struct ibv_cq *cq, uint32_t wr)
 		.recv_cq = cq,
 		.cap = { .max_send_wr = wr,
 			 .max_recv_wr = wr,
-			 .max_send_sge = 1,
-			 .max_recv_sge = 1 },
+			 .max_send_sge = sge,
+			 .max_recv_sge = sge },
 	};
 
 	return ibv_create_qp(pd, &init);
+}
+
+static struct ibv_qp *qp_make(struct ibv_cq *cq, uint32_t wr)
+{
+	return qp_make_sge(cq, wr, 1);
 }
 
 /* Connect a QP with itself. */
@@ -75,7 +82,7 @@ static bool qp_connect(struct ibv_qp *qp)
 		return false;
 	a = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
+		.path_mtu = port.active_mtu,
 		.dest_qp_num = qp->qp_num,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 12,
@@ -197,10 +204,34 @@ static void test_objects(void)
 	free(w);
 }
 
+/* Make the largest of a kind until memory ends. */
+static void test_fill(bool cqs, uint32_t sge)
+{
+	int max = cqs ? dev.max_cq : dev.max_qp, n = 0;
+	struct ibv_cq *cq = cqs ? NULL : ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	bool more = true;
+
+	require(cqs ? (void *)&dev : cq, "CQ", 0);
+	while (more && n < max) {
+		if (cqs)
+			more = ibv_create_cq(ctx, dev.max_cqe, NULL, NULL, 0);
+		else
+			more = qp_make_sge(cq, (uint32_t)dev.max_qp_wr, sge);
+		n += more;
+	}
+	printf("%sok they end with ENOMEM, or where the device says\n",
+	       more || errno == ENOMEM ? "" : "not ");
+	printf("made %d of %d\n", n, max);
+}
+
 int main(int argc, char **argv)
 {
 	device_open();
-	if (argc > 1 && !strcmp(argv[1], "objects"))
+	if (argc > 1 && !strcmp(argv[1], "cqs"))
+		test_fill(true, 0);
+	else if (argc > 1 && !strncmp(argv[1], "qps", 3))
+		test_fill(false, strcmp(argv[1], "qps") ? (uint32_t)dev.max_sge : 1);
+	else if (argc > 1 && !strcmp(argv[1], "objects"))
 		test_objects();
 	else
 		test_queues();
