@@ -21,6 +21,7 @@
 #include "libshim/client/helper.h"
 #include "libshim/interpose/syscall.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <limits.h>
 
@@ -113,7 +114,7 @@ static int cmd_exec_isolated(struct hca_cmd *cmd)
 int shim_cmd_exec(struct hca_cmd *cmd)
 {
 	struct engine *e = &shim.engine;
-	int ret;
+	int err = errno, ret;
 
 	if (!shim.live || load_relaxed(&shim.fatal)) {
 		ret = -EIO;
@@ -133,6 +134,8 @@ int shim_cmd_exec(struct hca_cmd *cmd)
 	/* The helper may be using addresses that it was given while the region existed. */
 	if (!ret && (cmd->op == CMD_DEREG_MR || cmd->op == CMD_REREG_MR))
 		shim_helper_settle();
+	/* A verb that succeeds leaves errno alone, but the wait may have timed out in between. */
+	errno = err;
 	cmd->ret = ret;
 	return ret;
 }

@@ -3,7 +3,9 @@
 #include "tests/lib/c/vb.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 
 static struct vb_side *s;
 
@@ -60,6 +62,38 @@ static void test_context(void)
 	FAILS(ibv_destroy_ah(NULL), EINVAL);
 }
 
+static volatile sig_atomic_t ticks;
+
+static void tick(int sig)
+{
+	(void)sig;
+	ticks++;
+}
+
+/* Signals interrupt the wait for the fabric process's answer, which is not the program's affair. */
+static void test_interrupted(void)
+{
+	struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(s->pd, &init);
+	struct sigaction act = { .sa_handler = tick };
+	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
+	struct ibv_srq_attr attr;
+	int ret = 0;
+
+	if (!ok(srq, "an SRQ"))
+		return;
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	errno = 0;
+	while (!ret && !errno && ticks < 300 && now_ns() < end)
+		ret = ibv_query_srq(srq, &attr);
+	setitimer(ITIMER_REAL, &never, NULL);
+	if (!ok(!ret && !errno && ticks >= 300, "success leaves errno when signals arrive"))
+		note("returned %d, errno %d, %d signals", ret, errno, (int)ticks);
+	ok(!ibv_destroy_srq(srq), "the SRQ goes");
+}
+
 int main(void)
 {
 	struct vb_side *b;
@@ -68,6 +102,7 @@ int main(void)
 	vb_open_two(2, argv, &s, &b);
 	test_busy();
 	test_context();
+	test_interrupted();
 	vb_close_two(s, b);
 	return tap_failed != 0;
 }
