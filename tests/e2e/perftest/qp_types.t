@@ -178,9 +178,9 @@ raw_pair() {
 	wait $server || s=$?
 	[ $s = 0 ] && [ $c = 0 ] && return
 	echo "server: status $s"
-	tail -n 20 "$TEST_DIR/server.out"
+	pair_complaints "$TEST_DIR/server.out"
 	echo "client: status $c"
-	tail -n 20 "$TEST_DIR/client.out"
+	pair_complaints "$TEST_DIR/client.out"
 	[ $s != 124 ] && [ $c != 124 ] || return 124
 	return 1
 }
@@ -206,7 +206,7 @@ raw_results() {
 raw() {
 	local size=$1 iters=$2
 	shift 2
-	check "$* -s $size -n $iters" raw_results "$size" "$iters" "$@" -s "$size" -n "$iters"
+	check "$* -s $size -n $iters" with_clock raw_results "$size" "$iters" "$@" -s "$size" -n "$iters"
 }
 
 raw 1024 $n raw_ethernet_bw -r 2000
@@ -224,8 +224,8 @@ burst_lat() {
 	SECONDS_EACH=15 TRIES=6 raw_results 64 512 raw_ethernet_burst_lat --rate_limit=10 --burst_size=16 \
 		-Q 1 -s 64 -n 512
 }
-check "raw_ethernet_burst_lat" burst_lat
-check "raw_ethernet_bw -D 1" raw_results 512 '*' raw_ethernet_bw -s 512 -D 1
+check "raw_ethernet_burst_lat" with_clock burst_lat
+check "raw_ethernet_bw -D 1" with_clock raw_results 512 '*' raw_ethernet_bw -s 512 -D 1
 
 # Both sides are told what the client's packets look like.
 udp=(-j 192.0.2.2 -J 192.0.2.1 -k 5000 -K 4000)
