@@ -16,16 +16,9 @@ perf_once() {
 		says client.out 1 '^ *[0-9]+[[:space:]]+[0-9]+[[:space:]]+[0-9.]+[[:space:]]+[0-9.]+'
 }
 
-# perf PS PROGRAM ARGS... - the same. With -R, perftest connects twice, and its client does not wait until the
-# server listens for the second time: where that one is late, nobody listens (8; of a datagram's service, 1).
+# perf PS PROGRAM ARGS... - the same, again where perftest itself stands in the way
 perf() {
-	local i
-	for i in 1 2 3 4; do
-		perf_once "$@" && return
-		grep -Eq 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.' \
-			"$TEST_DIR/client.out" || no_report || return
-	done
-	perf_once "$@"
+	with_clock in_time perf_once "$@"
 }
 
 rc() {

@@ -35,9 +35,12 @@ cm() {
 	round "$name" cm_both TCP "$port" "${2//PORT/$port}" "${3//PORT/$port}"
 }
 cm rping "rping -s -p PORT -C 20" "rping -c -p PORT -a $ADDR -C 20 -V"
+recorded_in_time() {
+	in_time recorded "$@"
+}
 # One buffer for what is sent and what is received: the program puts back what lay there before.
 for test in ib_send_bw ib_write_bw ib_read_lat ib_atomic_bw; do
-	cm ${test}_cm "$test -R -n 100 -F -p PORT" "$test -R -n 100 -F -p PORT $ADDR"
+	RECORD=recorded_in_time cm ${test}_cm "$test -R -n 100 -F -p PORT" "$test -R -n 100 -F -p PORT $ADDR"
 done
 cm ucmatose "ucmatose -p PORT" "ucmatose -s $ADDR -p PORT"
 
