@@ -8,6 +8,9 @@ need ucx_perftest
 
 # Nothing but what goes through verbs; what UCX has to say is an error.
 export UCX_NET_DEVICES=rdmaemu0:1 UCX_LOG_LEVEL=error UCX_WARN_UNUSED_ENV_VARS=n
+# A strong fence of UCX 1.18 flushes the peer's memory, which its rc_v says it cannot do: it takes a key that only its
+# own code for mlx5's hardware makes.
+export UCX_FENCE_MODE=weak
 no_mpi=$(without_mpi)
 
 # ucx TRANSPORTS TEST SIZE - it is done, and nothing is said that is no result
