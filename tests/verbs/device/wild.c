@@ -27,7 +27,20 @@ static uint8_t *heap;
 static unsigned long n_commands, n_done, n_good, n_words, n_requests;
 
 /* What commands have returned, to name again. */
-static uint32_t handles[KEPT], keys[KEPT], qpns[KEPT];
+enum kind {
+	KIND_PD,
+	KIND_CQ,
+	KIND_SRQ,
+	KIND_QP,
+	KIND_MR,
+	KIND_AH,
+	KIND_OTHER,
+	KINDS,
+};
+
+static uint32_t handles[KINDS][KEPT], keys[KEPT], qpns[KEPT];
+static struct hca_dev dev;
+static unsigned long n_connected;
 
 static uint64_t next_random(void)
 {
@@ -45,7 +58,7 @@ static uint64_t rnd_number(void)
 	case 2:
 		return ~0ULL - next_random() % 4;
 	case 3:
-		return handles[next_random() % KEPT];
+		return handles[next_random() % KINDS][next_random() % KEPT];
 	default:
 		return next_random() % 8;
 	}
@@ -56,9 +69,14 @@ static uint64_t rnd_ring(void)
 	return next_random() % 16 ? SEG_HEAP_OFF + next_random() % RINGS * RING_LEN : rnd_number();
 }
 
-static uint32_t rnd_handle(void)
+static uint32_t rnd_handle(enum kind kind)
 {
-	return next_random() % 8 ? handles[next_random() % KEPT] : (uint32_t)rnd_number();
+	return next_random() % 16 ? handles[kind][next_random() % KEPT] : (uint32_t)rnd_number();
+}
+
+static uint32_t rnd_dev(void)
+{
+	return next_random() % 16 ? me.welcome.first_dev : (uint32_t)rnd_number();
 }
 
 static uint32_t rnd_depth(void)
@@ -69,9 +87,13 @@ static uint32_t rnd_depth(void)
 static void enter(void)
 {
 	int ret = protocol_hello(&me, "wild", SEG_HEAP_OFF + HEAP_LEN);
+	struct proto_msg m = { .op = PROTO_DEV };
 
 	if (ret)
 		die("HELLO: %d", ret);
+	if (!protocol_ask(me.sock, &m, NULL, 0) || m.ret)
+		die("the device: %d", m.ret);
+	dev = m.dev;
 	seg = me.seg;
 	heap = (uint8_t *)seg + SEG_HEAP_OFF;
 }
@@ -90,9 +112,10 @@ static void qp_fill(struct cmd_qp *q)
 					 QPT_XRC_SEND, QPT_XRC_RECV, QPT_RAW_PACKET };
 
 	*q = (struct cmd_qp){ .type = types[next_random() % ARRAY_SIZE(types)],
-			      .pd = rnd_handle(),
-			      .scq = rnd_handle(),
-			      .rcq = rnd_handle(),
+			      .dev = rnd_dev(),
+			      .pd = rnd_handle(KIND_PD),
+			      .scq = rnd_handle(KIND_CQ),
+			      .rcq = rnd_handle(KIND_CQ),
 			      .sq_ring = rnd_ring(),
 			      .rq_ring = rnd_ring(),
 			      .sq_depth = rnd_depth(),
@@ -103,12 +126,14 @@ static void qp_fill(struct cmd_qp *q)
 	q->cap_recv_wr = q->rq_depth;
 }
 
-static void modify_fill(struct cmd_modify_qp *m)
+static void modify_fill(struct cmd_modify_qp *m, uint32_t step)
 {
-	static const uint32_t masks[] = { 0x39, 0x129181, 0x12e01, 0x1, 0x41 };
+	/* To INIT, RTR and RTS of a reliable connection; to ERR and RESET; of datagrams. */
+	static const uint32_t masks[] = { 0x1, 0x39, 0x129181, 0x12e01, 0x1, 0x1, 0x1, 0x71 };
+	uint32_t to = next_random() % 8 ? step : (uint32_t)(next_random() % ARRAY_SIZE(masks));
 
-	m->attr = (struct hca_qp_attr){ .state = next_random() % 7,
-					.path_mtu = 1 + next_random() % 5,
+	m->attr = (struct hca_qp_attr){ .state = to % 7,
+					.path_mtu = 5,
 					.dest_qpn = qpns[next_random() % KEPT],
 					.access = 15,
 					.port_num = 1,
@@ -117,8 +142,56 @@ static void modify_fill(struct cmd_modify_qp *m)
 					.timeout = next_random() % 32,
 					.retry_cnt = 7,
 					.rnr_retry = 7 };
-	m->mask = next_random() % 4 ? masks[next_random() % ARRAY_SIZE(masks)]
-				    : (uint32_t)next_random();
+	m->attr.av.is_global = 1;
+	m->attr.av.port_num = 1;
+	m->attr.av.sgid_index = 1;
+	memcpy(m->attr.av.dgid, dev.port[1].gid[1].raw, 16);
+	m->mask = next_random() % 16 ? masks[to] : (uint32_t)next_random();
+}
+
+/* The handle that a command is about. */
+static uint32_t rnd_subject(uint32_t op)
+{
+	switch (op) {
+	case CMD_DEALLOC_PD:
+		return rnd_handle(KIND_PD);
+	case CMD_RESIZE_CQ:
+	case CMD_MODIFY_CQ:
+	case CMD_NOTIFY_CQ:
+	case CMD_DESTROY_CQ:
+		return rnd_handle(KIND_CQ);
+	case CMD_MODIFY_SRQ:
+	case CMD_QUERY_SRQ:
+	case CMD_DESTROY_SRQ:
+	case CMD_SRQ_OPS:
+		return rnd_handle(KIND_SRQ);
+	case CMD_MODIFY_QP:
+	case CMD_QUERY_QP:
+	case CMD_DESTROY_QP:
+	case CMD_ATTACH_MCAST:
+	case CMD_DETACH_MCAST:
+		return rnd_handle(KIND_QP);
+	case CMD_REREG_MR:
+	case CMD_DEREG_MR:
+		return rnd_handle(KIND_MR);
+	case CMD_DESTROY_AH:
+		return rnd_handle(KIND_AH);
+	default:
+		return rnd_handle(KIND_OTHER);
+	}
+}
+
+/* Objects live for a while: few of the commands destroy one. */
+static uint32_t rnd_op(void)
+{
+	static const uint32_t often[] = { CMD_ALLOC_PD,	  CMD_CREATE_CQ, CMD_CREATE_CQ,
+					  CMD_CREATE_SRQ, CMD_CREATE_QP, CMD_CREATE_QP,
+					  CMD_REG_MR,	  CMD_MODIFY_QP };
+
+	if (next_random() % 64 == 0)
+		return (uint32_t)rnd_number();
+	return next_random() % 2 ? often[next_random() % ARRAY_SIZE(often)]
+				 : (uint32_t)(next_random() % CMD_COUNT);
 }
 
 static void cmd_fill(struct hca_cmd *c)
@@ -128,29 +201,56 @@ static void cmd_fill(struct hca_cmd *c)
 
 	for (i = 0; i < sizeof(*c) / 4; i++)
 		word[i] = (uint32_t)(next_random() % 4 ? 0 : rnd_number());
-	c->op = next_random() % 64 ? next_random() % CMD_COUNT : (uint32_t)rnd_number();
-	c->handle = rnd_handle();
-	if (c->op == CMD_CREATE_QP)
+	c->op = rnd_op();
+	c->handle = rnd_subject(c->op);
+	if (c->op == CMD_ALLOC_PD)
+		c->dev = rnd_dev();
+	else if (c->op == CMD_CREATE_QP)
 		qp_fill(&c->qp);
 	else if (c->op == CMD_MODIFY_QP)
-		modify_fill(&c->mod);
+		modify_fill(&c->mod, (uint32_t)(next_random() % 4));
 	else if (c->op == CMD_CREATE_CQ)
-		c->cq = (struct cmd_cq){ .ring = rnd_ring(), .depth = rnd_depth() };
+		c->cq = (struct cmd_cq){ .ring = rnd_ring(),
+					 .depth = rnd_depth(),
+					 .dev = rnd_dev() };
 	else if (c->op == CMD_CREATE_SRQ)
 		c->srq = (struct cmd_srq){ .ring = rnd_ring(),
-					   .pd = rnd_handle(),
+					   .dev = rnd_dev(),
+					   .pd = rnd_handle(KIND_PD),
 					   .depth = rnd_depth(),
 					   .max_sge = 1,
 					   .max_wr = 4 };
 	else if (c->op == CMD_REG_MR)
 		c->mr = (struct cmd_reg_mr){ .addr = (uintptr_t)heap,
-					     .iova = rnd_number(),
+					     .iova = next_random() % 4 ? (uintptr_t)heap
+								       : rnd_number(),
 					     .len = next_random() % (2 * HEAP_LEN),
-					     .pd = rnd_handle(),
+					     .pd = rnd_handle(KIND_PD),
 					     .access = 15 };
 	/* A field that is not what its template says. */
-	while (!(next_random() % 4))
+	while (!(next_random() % 8))
 		word[next_random() % (sizeof(*c) / 4)] = (uint32_t)rnd_number();
+}
+
+static enum kind cmd_kind(uint32_t op)
+{
+	switch (op) {
+	case CMD_ALLOC_PD:
+		return KIND_PD;
+	case CMD_CREATE_CQ:
+		return KIND_CQ;
+	case CMD_CREATE_SRQ:
+		return KIND_SRQ;
+	case CMD_CREATE_QP:
+	case CMD_MODIFY_QP:
+		return KIND_QP;
+	case CMD_REG_MR:
+		return KIND_MR;
+	case CMD_CREATE_AH:
+		return KIND_AH;
+	default:
+		return KIND_OTHER;
+	}
 }
 
 static void cmd_keep(const struct hca_cmd *c)
@@ -159,7 +259,8 @@ static void cmd_keep(const struct hca_cmd *c)
 	if (c->ret)
 		return;
 	n_good++;
-	handles[next_random() % KEPT] = c->handle;
+	handles[cmd_kind(c->op)][next_random() % KEPT] = c->handle;
+	n_connected += c->op == CMD_MODIFY_QP && c->mod.attr.state == QPS_RTS;
 	if (c->op == CMD_REG_MR)
 		keys[next_random() % KEPT] = c->mr.key;
 	else if (c->op == CMD_CREATE_QP)
@@ -168,8 +269,8 @@ static void cmd_keep(const struct hca_cmd *c)
 
 static void commands_post(void)
 {
+	uint32_t i, qp = 0;
 	struct hca_cmd c;
-	uint32_t i;
 
 	for (i = 0; i < SEG_CMD_SLOTS; i++) {
 		if (load_acquire(&seg->cmd[i].state) == CMD_DONE) {
@@ -177,6 +278,13 @@ static void commands_post(void)
 			cmd_keep(&c);
 		}
 		cmd_fill(&c);
+		/* A queue pair comes to RTS by three commands in a row. */
+		if (i % 4 && next_random() % 2) {
+			c = (struct hca_cmd){ .op = CMD_MODIFY_QP, .handle = qp };
+			modify_fill(&c.mod, i % 4);
+		} else if (!(i % 4)) {
+			qp = rnd_handle(KIND_QP);
+		}
 		memcpy(seg->cmd[i].cmd, &c, sizeof(c));
 		store_release(&seg->cmd[i].state, CMD_POSTED);
 		n_commands++;
@@ -194,7 +302,7 @@ static void wqe_write(void)
 			    .rkey = keys[next_random() % KEPT],
 			    .total_len = (uint32_t)(next_random() % 2 ? 64 : rnd_number()),
 			    .remote_qpn = qpns[next_random() % KEPT],
-			    .ah = rnd_handle(),
+			    .ah = rnd_handle(KIND_AH),
 			    .opcode = (uint8_t)(next_random() % 16),
 			    .send_flags = (uint8_t)next_random(),
 			    .num_sge = (uint16_t)(next_random() % 8 ? next_random() % 3
@@ -281,7 +389,9 @@ int main(int argc, char **argv)
 	m.ask.number = 0;
 	ok(protocol_ask(me.sock, &m, NULL, 0) && !m.ret, "the fabric process answers");
 	ok(n_good > 100, "some of the commands are carried out");
-	printf("# %lu commands, %lu answered, %lu good; %lu words, %lu work requests\n", n_commands,
-	       n_done, n_good, n_words, n_requests);
+	ok(n_connected > 0, "some queue pairs come to RTS");
+	printf("# %lu commands, %lu answered, %lu good; %lu times to RTS; %lu words, %lu work "
+	       "requests\n",
+	       n_commands, n_done, n_good, n_connected, n_words, n_requests);
 	return tap_failed != 0;
 }
