@@ -70,6 +70,11 @@ static int tab_check_limit(const struct hca *hca, enum hca_table t, u32 dev, u32
 	return hca->dev[dev].n[t] >= limit ? -ENOMEM : 0;
 }
 
+bool tab_has_share(const struct hca *hca, enum hca_table t, u32 client)
+{
+	return likely(!hca->isolated) || hca->client[client].n[t] < tabs[t].max - hca->tab[t].n;
+}
+
 int tab_want(struct hca *hca, enum hca_table t, u32 dev, u32 limit, u32 i)
 {
 	int ret = tab_check_limit(hca, t, dev, limit);

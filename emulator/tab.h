@@ -22,6 +22,12 @@ u32 tab_max(enum hca_table t);
  * until tab_own().
  */
 int tab_find(struct hca *hca, enum hca_table t, u32 dev, u32 limit);
+/**
+ * tab_has_share() - whether a client may have one object more. In an isolated fabric it has no more
+ * than are left for all others: one client alone has half of a table, and each further client that
+ * takes all it can leaves a smaller part, but never none.
+ */
+bool tab_has_share(const struct hca *hca, enum hca_table t, u32 client);
 /** tab_want() - as tab_find(), of slot @i. Return: @i, or also -EBUSY: it is in use. */
 int tab_want(struct hca *hca, enum hca_table t, u32 dev, u32 limit, u32 i);
 /** tab_own() - the slot is filled in and belongs to the client from now on. */

@@ -52,7 +52,7 @@ static int tag_op_add(struct engine *e, u32 client, struct hca_srq *srq, struct 
 
 	if (op->num_sge > 1)
 		return -EINVAL;
-	if (srq->n_tags >= srq->max_tags)
+	if (srq->n_tags >= srq->max_tags || !tab_has_share(hca, TAB_TAG, client))
 		return -ENOMEM;
 	i = tab_find(hca, TAB_TAG, srq->dev, HCA_MAX_TAG);
 	if (i < 0)
