@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """corpus.py NAME FOLDER - inputs that fuzzing begins with: those of tests/fuzz/fuzz_NAME.c (mk/fuzz.mk)."""
 import os
+import random
 import struct
 import sys
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "lib", "py"))
+import join_peer  # noqa: E402
 import trace_make  # noqa: E402
 
 # The link types, in the order of the table in tests/fuzz/links.h.
@@ -103,6 +105,26 @@ wait 3us
 """
 
 
+def join():
+    """A frame of each kind."""
+    rng = random.Random(1)
+    bodies = {
+        "hello": (join_peer.HELLO, join_peer.hello(b"who", rng, key=rng.randbytes(32))),
+        "refuse": (join_peer.REFUSE, b"no\x1b"), "node": (join_peer.NODE, join_peer.node()),
+        "device": (join_peer.DEV, join_peer.device(gids=[b"\xfe\x80" + bytes(13) + b"\x42"] * 3)),
+        "peers": (join_peer.PEERS, b"".join(struct.pack("<Q24x", i) for i in (77, 78))),
+        "credit": (join_peer.CREDIT, struct.pack("<QQQ", 1, 4 << 20, 4 << 20))}
+    for op, length in ((0, 100), (1, 100), (2, 0), (7, 0)):
+        bodies["burst%d" % op] = (join_peer.BURST, join_peer.burst(op=op, length=length))
+    datagram = bytearray(join_peer.burst(kind=4))
+    datagram[29] = 1
+    bodies["datagram"] = (join_peer.BURST, bytes(datagram[:112]) + bytes(32) + bytes(datagram[112:]))
+    for name, (kind, body) in bodies.items():
+        frame = bytearray(join_peer.header(kind, 9, body) + body)
+        frame[5] = name == "burst7"
+        yield name, bytes(frame)
+
+
 def pcap():
     """Whole files."""
     yield from captures()
@@ -113,7 +135,7 @@ def pcap():
 
 def main():
     name, folder = sys.argv[1:]
-    made = {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap, "vtrace": vtrace}
+    made = {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap, "vtrace": vtrace, "join": join}
     for file, data in made[name]():
         with open(os.path.join(folder, file), "wb") as f:
             f.write(data)
