@@ -94,6 +94,15 @@ static const char *forward_table(u8 type, const u8 *body, u32 len)
 	return good ? NULL : "malformed table";
 }
 
+static const char *forward_probe(u8 type, const u8 *body, u32 len)
+{
+	struct join_probed r;
+	struct join_probe q;
+	int ret = type == JT_PROBE ? join_probe_get(body, len, &q) : join_probed_get(body, len, &r);
+
+	return ret ? "malformed probe" : NULL;
+}
+
 /* Return: NULL, or what is wrong with a frame from @src to another member. */
 static const char *forward_check(struct fabric *f, struct member *src, const struct join_hdr *h,
 				 const u8 *body)
@@ -117,6 +126,9 @@ static const char *forward_check(struct fabric *f, struct member *src, const str
 		if (flow)
 			flow_begin(flow, join_u64_get(body));
 		return NULL;
+	case JT_PROBE:
+	case JT_PROBED:
+		return forward_probe(h->type, body, len);
 	case JT_ASK:
 		return len ? "malformed session" : NULL;
 	case JT_PING:
