@@ -8,9 +8,9 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LINGER	 600 /* seconds */
@@ -46,7 +46,7 @@ static int lingering_make(const struct sockaddr_in *at)
 }
 
 /* Send a request with @n lingering sockets. */
-static void request_send_own(int sock, struct proto_msg *m, size_t n, const struct sockaddr_in *at)
+static void request_send(int sock, struct proto_msg *m, size_t n, const struct sockaddr_in *at)
 {
 	union {
 		struct cmsghdr hdr;
@@ -66,24 +66,20 @@ static void request_send_own(int sock, struct proto_msg *m, size_t n, const stru
 	c.hdr.cmsg_type = SCM_RIGHTS;
 	c.hdr.cmsg_len = CMSG_LEN(n * sizeof(int));
 	memcpy(CMSG_DATA(&c.hdr), fd, n * sizeof(int));
-	/* The connection may have ended. */
-	sendmsg(sock, &mh, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sendmsg(sock, &mh, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		die("sendmsg: %m");
+	for (i = 0; i < n; i++)
+		close(fd[i]);
 }
 
-/*
- * The same in a process that ends then, so that nobody else has the sockets. Its end does not wait,
- * even where the fabric process was faster.
- */
-static void request_send(int sock, struct proto_msg *m, size_t n, const struct sockaddr_in *at)
+/* Stop the fabric process, so that it does not close a socket before this process has. */
+static void fabric_signal(int sock, int sig)
 {
-	pid_t pid = fork();
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
 
-	if (!pid) {
-		request_send_own(sock, m, n, at);
-		_exit(0);
-	}
-	if (pid < 0 || waitpid(pid, NULL, 0) != pid)
-		die("fork: %m");
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) || kill(peer.pid, sig))
+		die("the fabric process: %m");
 }
 
 static void answer_check(const char *after)
@@ -105,16 +101,21 @@ int main(void)
 	alarm(4 * PATIENCE);
 	listener_make(&at);
 	sock = protocol_connect();
+	fabric_signal(sock, SIGSTOP);
 	request_send(sock, &dev, 1, &at);
+	fabric_signal(sock, SIGCONT);
 	answer_check("a request with a descriptor that it did not ask for");
+	fabric_signal(sock, SIGSTOP);
 	request_send(sock, &dev, 16, &at);
+	fabric_signal(sock, SIGCONT);
 	answer_check("one with more than it takes");
 	close(sock);
 
 	sock = protocol_connect();
+	fabric_signal(sock, SIGSTOP);
 	request_send(sock, &bad, 1, &at);
 	request_send(sock, &dev, 1, &at);
-	request_send(sock, &dev, 1, &at);
+	fabric_signal(sock, SIGCONT);
 	answer_check("requests that it has not read when it hangs up");
 	close(sock);
 	return tap_failed != 0;
