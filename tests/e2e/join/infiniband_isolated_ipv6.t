@@ -171,6 +171,9 @@ check "--listen at an address that is not the host's" says_so "listen at 192.0.2
 : >"$TEST_DIR/empty"
 check "a token file without a token" says_so "token file $TEST_DIR/empty: there is no token in it" \
 	on_c fabric start --listen 127.0.0.1:$port --token-file "$TEST_DIR/empty"
+install -m 666 "$TEST_DIR/token" "$TEST_DIR/open"
+check "a token file that others may write to" says_so "token file $TEST_DIR/open: others may write to it" \
+	on_c fabric start --listen 127.0.0.1:$port --token-file "$TEST_DIR/open"
 check "no token file" says_so "token file $TEST_DIR/none: No such file" \
 	on_c fabric start --listen 127.0.0.1:$port --token-file "$TEST_DIR/none"
 for where in 0.0.0.0 '[::]'; do
