@@ -198,7 +198,8 @@ N ?= 10000
 .PHONY: torture
 torture: all tests ## N= random kills of clients (10000), of joined fabrics, failing calls; TORTURE_SECONDS=
 	@BUILD=$(BUILD) TORTURE_N=$(N) ORDER_COUNT=$$(($(N) * 100)) TEST_TIMEOUT=7200 \
-		tests/run torture =verbs/qp/order =e2e/cm/rsockets_standard_tests
+		tests/run torture =verbs/qp/order =e2e/cm/rsockets_standard_tests \
+		=verbs/device/isolated_client_goes_wild =verbs/device/starving_clients_leave_a_share
 
 # Scenarios of fault rules at random, of which RERUNS are run twice: make torture-faults N=1000 SEED=7
 RERUNS ?= 50

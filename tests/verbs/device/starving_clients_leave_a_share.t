@@ -52,7 +52,9 @@ END2
 is_ready() {
 	grep -q "^ready $1" "$TEST_DIR/$1"
 }
-for way in ${WAYS:-commands searches doorbells requests comers}; do
+# Next to the last two, what it keeps is little more than that: they need more rounds, in `make torture`.
+ways="commands searches doorbells${TORTURE_N:+ requests comers}"
+for way in ${WAYS:-$ways}; do
 	start c $way "$T/app_device_starving" $way
 	starving=$!
 	check "$way: they begin" wait_for 60 is_ready $way
