@@ -46,6 +46,9 @@ MUTANTS	   := $(patsubst tests/mutants/%.sed,%,$(wildcard tests/mutants/*.sed))
 MUTANT_LIB := $(MUTANTS:%=$(T)/mutants/%/librdmaemu.so)
 mutant_src  = $(shell sed -n 's/^\# source: //p' tests/mutants/$(1).sed)
 
+# A copy of the command that runs out of memory: see its rule.
+FAILING := $(T)/malloc/bin/rdmaemu
+
 .PHONY: tests
 tests: $(LIB_TOOLS) $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(FAILING) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
 
@@ -150,7 +153,6 @@ $(T)/gettimeofday_naps.so: tests/lib/tools/gettimeofday_naps.c
 	$(Q)$(CC) -std=gnu11 -O2 $(WARN) -D_GNU_SOURCE -fPIC -shared -o $@ $<
 
 # A copy of the command whose fabric process runs out of memory when it is told to; it looks for libraries next to it.
-FAILING := $(T)/malloc/bin/rdmaemu
 $(FAILING): tests/lib/tools/malloc_fail.c $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	@ln -sfn ../../lib $(T)/malloc/lib
