@@ -57,6 +57,7 @@ static void token_init(void)
 		hca.qp[i].state = QPS_RTS;
 	}
 	hca.n_clients = 2;
+	hca.tab[TAB_QP].high = 2;
 }
 
 static void post_first(void)
