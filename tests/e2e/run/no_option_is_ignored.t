@@ -73,11 +73,11 @@ is 'a fabric that nobody answers keeps trying, and says so' "$? $(cat "$TEST_DIR
 	"0 rdmaemu: not joined with 127.0.0.1:$port yet (no fabric answers there), retrying"
 "$R" fabric stop --fabric alone
 "$R" fabric start --fabric hub --listen "127.0.0.1:$port" --token-file "$TEST_DIR/token"
-rdmaemu_refuses 'fabric start' 'a missing token' 1 'refused: no token: --token-file is missing' \
+rdmaemu_refuses 'fabric start' 'a missing token' 1 'somebody there refuses: no token: --token-file is missing' \
 	--fabric spoke --name spoke --join "127.0.0.1:$port"
 "$R" fabric stop --fabric hub
 "$R" fabric start --fabric hub --listen "127.0.0.1:$port"
-rdmaemu_refuses 'fabric start' 'a token on one side' 1 'refused: this fabric has no token' \
+rdmaemu_refuses 'fabric start' 'a token on one side' 1 'somebody there refuses: this fabric has no token' \
 	--fabric spoke --name spoke --join "127.0.0.1:$port" --token-file "$TEST_DIR/token"
 "$R" fabric stop --fabric hub
 done_testing
