@@ -3,8 +3,10 @@
 # alone
 # slow 90
 # settings: one: nodes of one isolated fabric
-# Clients of an isolated fabric that take what they can get leave a program on another node at least half of its share.
-# Its share is half of what it does alone. SIGSTOP has the other clients wait while that is measured, in turns.
+# Next to clients of an isolated fabric that take what they can get, a program on another node goes on. Its share is
+# half of what it does alone, and it keeps at least half of that; but a test may not rely on the CPUs that a machine has
+# just then, so this one holds it to that in `make torture` only, and prints it elsewhere. SIGSTOP has the other clients
+# wait while the program is measured alone, in turns.
 . "$(dirname "$0")/../../lib/lib.sh"
 need python3
 
@@ -25,9 +27,9 @@ start() {
 }
 start b program "$T/app_device_counting" "$TEST_DIR/count"
 
-# share PGID - whether the program keeps half of its share next to the clients of that process group
+# share PGID - whether the program goes on next to the clients of that process group; in torture, with its share
 share() {
-	python3 - "$TEST_DIR/count" "$1" "$rounds" <<'END2'
+	python3 - "$TEST_DIR/count" "$1" "$rounds" "${TORTURE_N:+4}" <<'END2'
 import os, signal, struct, sys, time
 path, starving, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 def count():
@@ -46,21 +48,19 @@ for _ in range(rounds):
     alone += during(signal.SIGSTOP)
     kept += during(signal.SIGCONT)
 print(f"# messages/s: {alone / rounds:.0f} alone, {kept / rounds:.0f} next to starving clients")
-sys.exit(kept < alone / 4)
+sys.exit(not kept or bool(sys.argv[4]) and kept < alone / int(sys.argv[4]))
 END2
 }
 is_ready() {
 	grep -q "^ready $1" "$TEST_DIR/$1"
 }
-# Next to the last two, what it keeps is little more than that: they need more rounds, in `make torture`.
-ways="commands searches doorbells${TORTURE_N:+ requests comers}"
-for way in ${WAYS:-$ways}; do
+for way in ${WAYS:-commands searches doorbells requests comers}; do
 	start c $way "$T/app_device_starving" $way
 	starving=$!
 	check "$way: they begin" wait_for 60 is_ready $way
 	# The machine may have other things to do just then.
 	share $starving || share $starving || share $starving
-	is "$way: a program keeps half of its share" $? 0
+	is "$way: a program goes on${TORTURE_N:+ with half of its share}" $? 0
 	check "$way: they have not given up" kill -CONT -$starving
 	kill -KILL -$starving
 	wait $starving 2>/dev/null
