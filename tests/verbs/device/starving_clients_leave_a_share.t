@@ -13,7 +13,7 @@ need python3
 R=$RDMAEMU
 export RDMAEMU_FABRIC=starving
 rounds=${TORTURE_N:+60}
-rounds=${rounds:-12}
+rounds=${rounds:-2}
 pids=()
 trap 'for p in "${pids[@]}"; do kill -KILL -$p 2>/dev/null; done; "$R" fabric stop >/dev/null 2>&1' EXIT
 check "an isolated fabric" "$R" fabric start --isolated
