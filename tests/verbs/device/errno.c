@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Verbs that return an errno value set errno, too: each call is made to fail. */
+#include "tests/lib/c/fails.h"
 #include "tests/lib/c/vb.h"
 
 #include <errno.h>
@@ -8,15 +9,6 @@
 #include <sys/time.h>
 
 static struct vb_side *s;
-
-#define FAILS(call, want)                                                                          \
-	do {                                                                                       \
-		int ret_;                                                                          \
-		errno = 0;                                                                         \
-		ret_ = (call);                                                                     \
-		if (!ok(ret_ == (want) && errno == (want), "%s: %s", #call, #want))                \
-			note("returned %d, errno %d", ret_, errno);                                \
-	} while (0)
 
 static void test_busy(void)
 {

@@ -4,6 +4,7 @@
  * it looks their handles up: ENOENT, for channels EBADF.
  */
 #include "tests/lib/c/raw.h"
+#include "tests/lib/c/fails.h"
 #include "tests/lib/c/vb.h"
 
 #include <errno.h>
@@ -31,16 +32,7 @@ struct objs {
 
 static struct vb_side *a, *b;
 
-/* Verbs that return an errno value have errno, too. */
-#define FAILS(call, want)                                                                          \
-	do {                                                                                       \
-		int ret_;                                                                          \
-		errno = 0;                                                                         \
-		ret_ = (call);                                                                     \
-		if (!ok(ret_ == (want) && errno == (want), "%s: %s", #call, #want))                \
-			note("returned %d, errno %d", ret_, errno);                                \
-	} while (0)
-
+/* A check: @call returns no object, and errno is @want. */
 #define NONE(call, want)                                                                           \
 	do {                                                                                       \
 		bool none_;                                                                        \
