@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+import tap
+from tap import check
+
 RDMAEMU = os.environ["RDMAEMU"]
 T = os.environ["T"]
 DIR = os.environ["TEST_DIR"]
@@ -24,17 +27,7 @@ APP = os.path.join(T, "app_device_exhausted")
 KILL = 0
 RUN_FAILS = (1, 3, 125, 126, 127)
 HARMLESS = ("journals", "config")  # what fabrics that have ended well leave
-failed = 0
 tried = 0
-
-
-def check(name, good, detail=""):
-    global failed
-    failed += not good
-    print("ok" if good else "not ok", name, flush=True)
-    for line in detail.splitlines() if not good else []:
-        print("#", line)
-    return good
 
 
 def command(args, state, before=()):
@@ -176,14 +169,14 @@ def main():
         for i, (scenario, kind, error) in enumerate(SCENARIOS):
             state = os.path.join(base, "s%d" % i)
             os.mkdir(state, 0o700)
-            before = tried, failed
+            before = tried, tap.failed
             for n in numbers():
                 if not one(scenario, kind, error, n, state):
                     break
             check("%s, %s at each %s call (%d tried, %d calls)" % (
                 scenario.__doc__, errno.errorcode.get(error, "killed"), kind, tried - before[0], calls()),
-                failed == before[1])
-    return failed != 0
+                tap.failed == before[1])
+    return tap.failed != 0
 
 
 sys.exit(main())

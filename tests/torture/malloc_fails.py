@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+import tap
+from tap import check
+
 T = os.environ["T"]
 DIR = os.environ["TEST_DIR"]
 PATIENCE = 60 * float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
@@ -24,15 +27,6 @@ COMMANDS = [["run", "--node", "x", "--", APP], ["fault", "add", "drop node=x"], 
             ["capture", "start", os.path.join(DIR, "packets.pcapng")], ["capture", "list", "--json"],
             ["run", "--node", "x", "--", APP], ["capture", "stop"], ["status"], ["status", "-v"],
             ["status", "--json", "--audit"], ["log"], ["log", "--json"]]
-failed = 0
-
-
-def check(name, good, detail=""):
-    global failed
-    failed += not good
-    print("ok" if good else "not ok", name, flush=True)
-    for line in detail.splitlines() if not good else []:
-        print("#", line)
 
 
 def command(program, args, state, n=0):
@@ -129,8 +123,8 @@ def main():
             tried += 1
             if wrong:
                 check("allocation %d of %d" % (n, all_), False, "\n".join(wrong))
-        check("a fabric process whose n-th allocation fails (%d tried, %d in all)" % (tried, all_), not failed)
-    return failed != 0
+        check("a fabric process whose n-th allocation fails (%d tried, %d in all)" % (tried, all_), not tap.failed)
+    return tap.failed != 0
 
 
 sys.exit(main())
