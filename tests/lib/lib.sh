@@ -235,6 +235,16 @@ need() {
 	done
 }
 
+# need_valgrind - skip the test where programs on the emulator do not run under valgrind
+need_valgrind() {
+	need valgrind
+	[ "$SLOW" = 1 ] || skip_all "valgrind does not run programs under sanitizers"
+	case $(uname -m) in
+	x86_64 | aarch64) ;;
+	*) skip_all "the requests to valgrind are unknown for this machine" ;;
+	esac
+}
+
 # status_json [FABRIC ARGS...] - what `rdmaemu status --json` prints
 status_json() {
 	limit "$RDMAEMU" status --json "$@"

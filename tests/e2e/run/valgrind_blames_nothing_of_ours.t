@@ -5,12 +5,8 @@
 # Memcheck, Helgrind and DRD find no error and no leak of ours, without a file of suppressions: two threads post and
 # poll the same queues, and rdma_cm programs talk. They still find the program's own mistakes.
 . "$(dirname "$0")/../../lib/lib.sh"
-need valgrind gcc
-[ "$SLOW" = 1 ] || skip_all "valgrind does not run programs under sanitizers"
-case $(uname -m) in
-x86_64 | aarch64) ;;
-*) skip_all "the requests to valgrind are unknown for this machine" ;;
-esac
+need_valgrind
+need gcc
 cd "$TEST_DIR" || exit 1
 gcc -O1 -g -o san "$TOP/tests/e2e/run/sanitized.c" -libverbs -lpthread || skip_all "no headers of libibverbs"
 

@@ -5,12 +5,8 @@
 # Memcheck's leak search reads a few megabytes of a program and of its child that a fork made, not all HCA memory that
 # is mapped, and takes less than 2 seconds.
 . "$(dirname "$0")/../../lib/lib.sh"
-need valgrind gcc
-[ "$SLOW" = 1 ] || skip_all "valgrind does not run programs under sanitizers"
-case $(uname -m) in
-x86_64 | aarch64) ;;
-*) skip_all "the requests to valgrind are unknown for this machine" ;;
-esac
+need_valgrind
+need gcc
 cd "$TEST_DIR" || exit 1
 cat >leak.c <<'END'
 #include <infiniband/verbs.h>
