@@ -206,7 +206,8 @@ static int fault_job_read_text(struct fault_job *j, int fd)
 	ssize_t n;
 
 	/* Only files in memory have seals. */
-	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > (off_t)FAULT_SCENARIO)
+	if (fcntl(fd, F_GET_SEALS) < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    st.st_size > (off_t)FAULT_SCENARIO)
 		return -EINVAL;
 	j->text = calloc(1, (size_t)st.st_size + 1);
 	if (!j->text)

@@ -69,4 +69,5 @@ bool account_may(const struct accounts *t, const struct account *a, u64 now);
 u64 account_begin(const struct account *a);
 /** account_end() - charge what was done since @begin. */
 void account_end(struct accounts *t, struct account *a, u64 begin);
+
 #endif

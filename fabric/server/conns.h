@@ -35,4 +35,5 @@ int conn_pidfd(const struct conn *c);
 u64 conns_unpark(struct fabric *f, u64 now);
 /** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
 void conn_accept(struct fabric *f, struct watch *w, u32 events);
+
 #endif

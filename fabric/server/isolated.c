@@ -100,23 +100,26 @@ static void isolated_serve_client(struct fabric *f, struct client *cl)
 	a->from = cl->id + 1;
 }
 
+/* Serve the clients that come before account.from, or the others. */
+static void isolated_serve_part(struct fabric *f, bool before)
+{
+	struct client *cl, *next;
+
+	for (cl = f->clients.list; cl; cl = next) {
+		next = cl->next;
+		if (isolated_rings(cl) && (cl->id < cl->account->from) == before)
+			isolated_serve_client(f, cl);
+	}
+}
+
 void isolated_serve(struct fabric *f)
 {
 	struct hca *hca = f->hca;
-	struct client *cl, *next;
-	bool before;
 
 	exchange(&hca->pending, 0);
 	/* First those that their accounts have not reached in the turns before. */
-	for (before = false;; before = true) {
-		for (cl = f->clients.list; cl; cl = next) {
-			next = cl->next;
-			if (isolated_rings(cl) && (cl->id < cl->account->from) == before)
-				isolated_serve_client(f, cl);
-		}
-		if (before)
-			break;
-	}
+	isolated_serve_part(f, false);
+	isolated_serve_part(f, true);
 	/* Doorbells that they have rung for others are in the segments, too. */
 	exchange(&hca->pending, 0);
 	f->engine.budget_bytes = BUDGET_BYTES;
