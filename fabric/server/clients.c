@@ -268,8 +268,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 		return ret;
 	nodes = f->hca->n_nodes;
 	node = fabric_node_find_or_make(f, h.node[0] ? h.node : NODE_NAME);
-	if (f->hca->n_nodes > nodes)
-		quota_node_made(f, c);
+	quota_count_nodes(f, c, nodes);
 	if (node < 0)
 		return node;
 	ret = quota_check_client(f, c, (u32)node);

@@ -239,8 +239,7 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		return ret;
 	nodes = f->hca->n_nodes;
 	ret = fabric_node_use(f, m->lease.node);
-	if (f->hca->n_nodes > nodes)
-		quota_node_made(f, c);
+	quota_count_nodes(f, c, nodes);
 	if (ret < 0)
 		return ret;
 	m->lease.number = (u32)ret;

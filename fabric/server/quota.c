@@ -63,10 +63,12 @@ int quota_check_node(struct fabric *f, const struct conn *c, const char *name)
 	return -EUSERS;
 }
 
-void quota_node_made(struct fabric *f, const struct conn *c)
+void quota_count_nodes(struct fabric *f, const struct conn *c, u32 before)
 {
+	u32 made = f->hca->n_nodes - before;
+
 	if (!c->account || c->control)
 		return;
-	c->account->nodes++;
-	f->server->accounts.nodes++;
+	c->account->nodes += made;
+	f->server->accounts.nodes += made;
 }

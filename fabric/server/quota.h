@@ -17,7 +17,7 @@ int quota_check_client(struct fabric *f, const struct conn *c, u32 node);
  * to be made for it. Return: 0 or -EUSERS, after a note.
  */
 int quota_check_node(struct fabric *f, const struct conn *c, const char *name);
-/** quota_node_made() - the process of a connection has made a node. */
-void quota_node_made(struct fabric *f, const struct conn *c);
+/** quota_count_nodes() - nodes were made for a connection: there were @before. */
+void quota_count_nodes(struct fabric *f, const struct conn *c, u32 before);
 
 #endif
