@@ -26,10 +26,7 @@ mkdir -p "$dir"
 root=
 
 leave() {
-	local at
-	for at in ${root:+proc sys dev}; do
-		! mountpoint -q "$root/$at" || umount -R "$root/$at" || :
-	done
+	[ -z "$root" ] || ! mountpoint -q "$root" || umount -R "$root" || :
 	root=
 }
 cleanup() {
@@ -45,6 +42,8 @@ enter() {
 		mmdebstrap --quiet --variant=apt --include=git,make,ca-certificates "$1" "$root" \
 			"${FRESH_MIRROR:-http://deb.debian.org/debian}" || fail "mmdebstrap: no root of $1"
 	fi
+	# unshare -m needs a root that is a mount point.
+	mount --bind "$root" "$root"
 	mount -t proc proc "$root/proc"
 	mount -t sysfs -o ro sysfs "$root/sys"
 	mount -t tmpfs -o mode=755 tmpfs "$root/dev"

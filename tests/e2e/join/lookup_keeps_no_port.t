@@ -8,6 +8,7 @@
 . "$TOP/tests/lib/join.sh"
 need python3 pgrep mount
 own_netns
+unshare -m true 2>/dev/null || skip_all "cannot mount"
 
 ip link set lo up
 echo "nameserver 127.0.0.1" >"$TEST_DIR/resolv.conf"
