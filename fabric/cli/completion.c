@@ -42,13 +42,15 @@ static void completion_option_kind(const struct opt_def *def, char *words)
 	size_t n;
 
 	words[0] = '\0';
+	if (at && at[0] == '[')
+		at += strlen("[=");
 	if (!strcmp(def->name, "profile")) {
 		for (; *profile; profile++)
 			completion_add(words, *profile);
 		return;
 	}
-	for (; at && *at; at += n + (at[n] == '|')) {
-		n = strcspn(at, "|");
+	for (; at && *at; at += n + (at[n] != '\0')) {
+		n = strcspn(at, "|]");
 		snprintf(word, sizeof(word), "%.*s", (int)n, at);
 		if (!strcmp(word, "FILE"))
 			snprintf(words, COMPLETION_WORDS, "files");
@@ -198,7 +200,7 @@ static void bash_print_values(void)
 		bash_print_pattern((enum opt_id)id, completion_name_is_shared((enum opt_id)id));
 		completion_option_kind(def, words);
 		if (def->arg[0] == '[')
-			puts(") [ -n \"$3\" ] ;;");
+			printf(") [ -n \"$3\" ] && echo '%s' ;;\n", words);
 		else
 			printf(") echo '%s' ;;\n", words);
 	}
@@ -274,7 +276,9 @@ static void zsh_print_option(const struct verb *v, enum opt_id id)
 	completion_print_quoted(verb_option_help(v, id), "[]\\");
 	putchar(']');
 	if (def->arg && def->arg[0] == '[') {
-		printf("::%.*s: ", (int)strcspn(def->arg + 2, "]"), def->arg + 2);
+		printf("::%.*s:", (int)strcspn(def->arg + 2, "]"), def->arg + 2);
+		completion_option_kind(def, words);
+		zsh_print_kind(words);
 	} else if (def->arg) {
 		putchar(':');
 		completion_print_quoted(def->arg, ":\\");

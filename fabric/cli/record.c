@@ -11,7 +11,7 @@
 #include "fabric/cli/record.h"
 #include "fabric/cli/cli.h"
 #include "fabric/cli/program_check.h"
-#include "fabric/cli/verbs.h"
+#include "fabric/cli/real.h"
 #include "fabric/common/profile.h"
 
 #include <dirent.h>
@@ -215,21 +215,6 @@ int record_start(struct opts *o, char **argv)
 	return 0;
 }
 
-/* Without a fabric no option that describes one has a meaning. */
-static int record_check_real(const struct opts *o)
-{
-	const u64 fabric = VERB_NEW_FABRIC | OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_NODE) |
-			   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_FABRIC);
-	int id;
-
-	for (id = 0; id < OPT_COUNT; id++)
-		if ((fabric & OPT_BIT(id)) && o->level[id] == LEVEL_FLAG)
-			return print_error("record: --%s: expected a fabric, which there is none "
-					   "of with --real",
-					   opts_def((enum opt_id)id)->name);
-	return 0;
-}
-
 int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	if (!o->out[0]) {
@@ -237,16 +222,12 @@ int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **a
 			    "record --help'");
 		return EXIT_USAGE;
 	}
-	if (!o->real)
-		return verb_run(o, p, argc, argv);
-	if (o->wire)
-		return print_error("record: --capture: expected a fabric, which there is none of "
-				   "with --real"),
-		       EXIT_USAGE;
-	if (record_check_real(o))
+	/* Also where no device is: that is what a program then sees. */
+	if (real_choose(o, "record", false))
 		return EXIT_USAGE;
+	if (o->real == REAL_NO)
+		return verb_run(o, p, argc, argv);
 	if (record_start(o, argv) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
-	execvp(argv[0], argv);
-	return run_print_exec_error(argv[0], errno);
+	return real_run(argv);
 }

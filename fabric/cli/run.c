@@ -7,6 +7,7 @@
 #include "fabric/cli/child.h"
 #include "fabric/cli/cli.h"
 #include "fabric/cli/program_check.h"
+#include "fabric/cli/real.h"
 #include "fabric/cli/record.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/common/parse.h"
@@ -228,6 +229,10 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	int sock;
 
 	(void)argc;
+	if (real_choose(o, "run", true))
+		return EXIT_USAGE;
+	if (o->real == REAL_YES)
+		return real_run(argv);
 	if (scenario_load(&s, o))
 		return EXIT_TROUBLE;
 	if (o->dry_run) {

@@ -19,13 +19,16 @@ static const struct verb verbs[] = {
 		  "parent, and passes them on all the same.\n"
 		  "A fabric that a run has started begins anew for the next one when no program "
 		  "is left on it.\n"
-		  "Exit status of rdmaemu itself: 123 if a fault rule that must fire did not, "
+		  "With --real nothing is preloaded and no fabric is used: the program sees what "
+		  "it would see without rdmaemu.\n"
+		  "Exit status of rdmaemu itself: 2 if there is no device for --real; 123 if a "
+		  "fault rule that must fire did not, "
 		  "whatever the program's status; 125 if the fabric cannot be used, or if the "
 		  "capture failed and the program did not; 126 if the program cannot be executed; "
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
-		   OPT_BIT(OPT_CONTROL),
+		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL),
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
@@ -313,6 +316,7 @@ static const struct verb verbs[] = {
 	  .parse = PARSE_AROUND_FIRST,
 	  .expected = "a trace directory",
 	  .node_help = "node of the real program if there is no record",
+	  .no_env = OPT_BIT(OPT_REAL),
 	  .run = verb_replay },
 	{ .name = "completion",
 	  .args = "bash|zsh|fish",

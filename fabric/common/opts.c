@@ -102,8 +102,9 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_PACE] = { "pace", 0, "fast|recorded", NULL, false,
 		       "play as fast as the recorded order allows (fast, the default) or at the "
 		       "recorded times" },
-	[OPT_REAL] = { "real", 0, NULL, NULL, false,
-		       "use the machine's own RDMA devices, without a fabric" },
+	[OPT_REAL] = { "real", 0, "[=auto]", "RDMAEMU_REAL", false,
+		       "use the machine's own RDMA devices, without a fabric; with auto, the "
+		       "emulator if there are none" },
 	[OPT_TIMEOUT] = { "timeout", 0, "SECONDS", NULL, false,
 			  "longest time that a call may wait (default: 60)" },
 	[OPT_OUT] = { "out", 'o', "DIR", NULL, false,
@@ -204,6 +205,12 @@ const struct opt_def *opts_def(enum opt_id id)
 	return &opt_defs[id];
 }
 
+/* The value of an option that is given without one. */
+static const char *opts_omitted_value(enum opt_id id)
+{
+	return id == OPT_CHAOS ? CHAOS_RANDOM : "yes";
+}
+
 /* The option that a word names: --NAME, --NAME=VALUE or -LETTER. Return: -1: none of @allowed. */
 static int opts_find_flag(const char *arg, u64 allowed)
 {
@@ -257,7 +264,7 @@ int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **a
 		} else if (*eq) {
 			value = eq + 1;
 		} else if (opt_defs[id].arg[0] == '[') {
-			value = CHAOS_RANDOM; /* the only option whose value may be left out */
+			value = opts_omitted_value((enum opt_id)id);
 		} else if (i + 1 < argc) {
 			value = argv[++i];
 		} else {

@@ -141,6 +141,13 @@ enum replay_mode {
 	MODE_ALL, /* the real program, which is recorded */
 };
 
+/** enum opts_real - whose devices a program gets. */
+enum opts_real {
+	REAL_NO, /* the emulator's */
+	REAL_YES, /* the machine's own, without a fabric */
+	REAL_AUTO, /* the machine's own if there are any; fabric/cli/real.h decides */
+};
+
 /**
  * struct opts - all settings.
  * @level: where each came from (enum opt_level)
@@ -216,7 +223,7 @@ struct opts {
 	bool erf;
 	bool data;
 	bool pace; /* as recorded */
-	bool real; /* the machine's own devices, no fabric */
+	enum opts_real real;
 	bool capabilities; /* compare them in any case */
 	u32 timeout; /* seconds */
 };

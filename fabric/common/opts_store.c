@@ -104,6 +104,20 @@ static bool opt_set_mode(struct opts *o, const char *value)
 	return mode >= 0;
 }
 
+static bool opt_set_real(struct opts *o, const char *value)
+{
+	bool yes;
+
+	if (!strcmp(value, "auto")) {
+		o->real = REAL_AUTO;
+		return true;
+	}
+	if (!*value || !parse_bool(value, &yes))
+		return false;
+	o->real = yes ? REAL_YES : REAL_NO;
+	return true;
+}
+
 static bool opt_set_payload(struct opts *o, const char *value)
 {
 	static const char *const words[] = { "full", "hash", "none", NULL };
@@ -215,7 +229,7 @@ static const struct opt_value {
 	[OPT_LOSSY] = A_SWITCH(lossy),
 	[OPT_DATA] = A_SWITCH(data),
 	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
-	[OPT_REAL] = A_SWITCH(real),
+	[OPT_REAL] = BY(opt_set_real, "auto, yes or no"),
 	[OPT_TIMEOUT] = A_NUMBER(32, timeout, 1, 86400, "seconds, 1 to 86400"),
 	[OPT_OUT] = A_TEXT(out, "a directory"),
 	[OPT_WIRE] = A_SWITCH(wire),

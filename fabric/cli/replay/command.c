@@ -325,6 +325,8 @@ static const char *replay_flags_conflict(const struct opts *o, int argc)
 		return "--as: expected a live program after DIR --";
 	if (o->as[0] && o->real)
 		return "--as: expected a fabric, not --real";
+	if (o->real == REAL_AUTO)
+		return "--real: expected yes or no, not auto";
 	if (!o->as[0] && (o->level[OPT_MODE] || o->unexpected[0] || o->command[0] ||
 			  o->level[OPT_NODE] == LEVEL_FLAG || o->live_node[0] || o->live_first))
 		return "--mode, --unexpected, --command, --node, --live-node, --live-first: "
@@ -335,13 +337,17 @@ static const char *replay_flags_conflict(const struct opts *o, int argc)
 int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	char replay[PATH_MAX], self[PATH_MAX];
-	const char *wrong = replay_flags_conflict(o, argc);
 	static struct replay_live as;
 	static struct vt_dir d;
 	struct vt_error err;
+	const char *wrong;
 	bool is_new;
 	int status;
 
+	/* RDMAEMU_REAL says where programs run, and a trace is one. */
+	if (o->level[OPT_REAL] != LEVEL_FLAG)
+		o->real = REAL_NO;
+	wrong = replay_flags_conflict(o, argc);
 	if (wrong) {
 		print_error("replay: %s", wrong);
 		return EXIT_USAGE;

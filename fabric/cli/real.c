@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: see fabric/cli/real.h.
+ *
+ * On real devices the emulator has no part in what a program does, so nothing is preloaded and
+ * nothing is set: the program finds what it would find without rdmaemu. An option that asks for a
+ * fabric cannot be honoured then, and is refused. Two kinds differ:
+ *
+ * - Options that describe a fabric have no meaning without one. With --real=auto they are for the
+ *   case that the emulator is used.
+ * - Options by which the run itself would differ (a node, faults, a capture, another clock) are
+ *   refused in either case, and from a variable or the settings file, too: a run without the faults
+ *   that it was meant to have proves nothing. Within another `rdmaemu run` those of the outer run
+ *   are in force.
+ */
+#include "fabric/cli/real.h"
+#include "fabric/cli/real_devices.h"
+#include "fabric/cli/record.h"
+#include "fabric/cli/verbs.h"
+#include "fabric/proto/proto.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define REAL_ENV "RDMAEMU_REAL"
+
+#define REAL_CHANGES_RUN                                                                           \
+	(OPT_BIT(OPT_NODE) | OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN) |                        \
+	 OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_TIME_SCALE) | OPT_BIT(OPT_CLOCK) |                   \
+	 OPT_BIT(OPT_CHAOS) | OPT_BIT(OPT_WIRE) | VERB_CAPTURE)
+#define REAL_DESCRIBES_FABRIC                                                                      \
+	((VERB_NEW_FABRIC | OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL)) &     \
+	 ~REAL_CHANGES_RUN)
+
+/* The setting that requests real devices, for messages. */
+static const char *real_source(const struct opts *o)
+{
+	return o->level[OPT_REAL] == LEVEL_FLAG ? "--real" : REAL_ENV;
+}
+
+static int real_print_conflict(const struct opts *o, const char *verb, enum opt_id id)
+{
+	const struct opt_def *def = opts_def(id);
+
+	if (o->level[id] == LEVEL_FLAG)
+		return print_error("%s: --%s: expected a fabric, which there is none of with %s",
+				   verb, def->name, real_source(o));
+	return print_error("%s: %s: expected a fabric, which there is none of with %s", verb,
+			   o->level[id] == LEVEL_ENV ? def->env : def->name, real_source(o));
+}
+
+/* @found: real devices were found for --real=auto. Return: 0, or -1 after one line on stderr. */
+static int real_check_options(const struct opts *o, const char *verb, bool found)
+{
+	const bool nested = getenv(PROTO_ENV) != NULL;
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++) {
+		if ((REAL_CHANGES_RUN & OPT_BIT(id)) &&
+		    o->level[id] >= (nested ? LEVEL_FLAG : LEVEL_FILE))
+			return real_print_conflict(o, verb, (enum opt_id)id);
+		if ((REAL_DESCRIBES_FABRIC & OPT_BIT(id)) && !found && o->level[id] == LEVEL_FLAG)
+			return real_print_conflict(o, verb, (enum opt_id)id);
+	}
+	return 0;
+}
+
+static int real_choose_emulator(struct opts *o)
+{
+	o->real = REAL_NO;
+	if (getenv(REAL_ENV) && setenv(REAL_ENV, "no", 1))
+		return print_error("environment: %s", strerror(errno));
+	return 0;
+}
+
+static void real_explain(const struct real_devices *d)
+{
+	if (d->n)
+		fprintf(stderr, "rdmaemu: on real devices: %s%s%s\n", d->names,
+			d->n_ghosts ? "; " : "", d->ghosts);
+	else
+		fprintf(stderr, "rdmaemu: on the emulator: no RDMA device: %s\n", d->why_none);
+}
+
+int real_choose(struct opts *o, const char *verb, bool must)
+{
+	const bool is_auto = o->real == REAL_AUTO;
+	static struct real_devices d;
+
+	if (o->real == REAL_NO)
+		return real_choose_emulator(o);
+	if (!is_auto && real_check_options(o, verb, false))
+		return -1;
+	if (!is_auto && !must && !o->explain)
+		return 0;
+	real_devices_probe(&d);
+	if (!d.n && !is_auto && must)
+		return print_error("%s: %s: no RDMA device: %s", verb, real_source(o), d.why_none);
+	if (d.n && is_auto && real_check_options(o, verb, true))
+		return -1;
+	if (o->explain)
+		real_explain(&d);
+	if (!d.n && is_auto)
+		return real_choose_emulator(o);
+	o->real = REAL_YES;
+	return 0;
+}
+
+int real_run(char **argv)
+{
+	execvp(argv[0], argv);
+	return run_print_exec_error(argv[0], errno);
+}

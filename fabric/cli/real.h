@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: `--real`: whether a program gets the machine's own RDMA devices, or the emulator's. */
+#ifndef FABRIC_CLI_REAL_H
+#define FABRIC_CLI_REAL_H
+
+#include "fabric/common/opts.h"
+
+/**
+ * real_choose() - decide whose devices a program gets, and check that the options agree.
+ * @o: @real is REAL_YES or REAL_NO afterwards
+ * @verb: for messages
+ * @must: real devices must exist unless the emulator may take their place
+ *
+ * With --explain a line on stderr says which devices they are. Programs that the program starts by
+ * `rdmaemu run` get the same: a variable that says otherwise is changed.
+ * Return: 0, or -1 after one line on stderr.
+ */
+int real_choose(struct opts *o, const char *verb, bool must);
+/**
+ * real_run() - become a program with nothing changed: its environment, descriptors and libraries
+ * are those that rdmaemu was started with.
+ * Return: exit status if it cannot be executed.
+ */
+int real_run(char **argv);
+
+#endif
