@@ -45,6 +45,7 @@ static void doctor_check_all(struct doctor *d, const struct opts *o, int argc, c
 	doctor_check_machine(d);
 	doctor_check_limits(d);
 	doctor_check_kernel(d);
+	doctor_check_real(d);
 	if (doctor_check_state(d, o, dir))
 		doctor_check_device(d, dir);
 	if (argc)

@@ -50,6 +50,8 @@ void doctor_check_kernel(struct doctor *d);
 
 /* --- probe.c --- */
 
+/** doctor_check_real() - the machine's own RDMA devices, for --real, and whether they open. */
+void doctor_check_real(struct doctor *d);
 /** doctor_check_state() - the state directory. Return: whether it can be used; @dir: its path. */
 bool doctor_check_state(struct doctor *d, const struct opts *o, char dir[PATH_MAX]);
 /** doctor_check_device() - start a fabric and open a device on it, in a process of its own. */

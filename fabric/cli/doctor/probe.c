@@ -18,6 +18,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+void doctor_check_real(struct doctor *d)
+{
+	static struct real_devices r;
+
+	real_devices_probe(&r);
+	if (r.n)
+		doctor_report(d, DOCTOR_OK, "real", NULL, "%s, for 'rdmaemu run --real'", r.names);
+	if (r.n_ghosts)
+		doctor_report(d, DOCTOR_NOTE, "real",
+			      "give this user /dev/infiniband/uverbs*, and the device a port", "%s",
+			      r.ghosts);
+	else if (!r.n)
+		doctor_report(d, DOCTOR_OK, "real", NULL, "no device for 'rdmaemu run --real': %s",
+			      r.why_none);
+}
+
 bool doctor_check_state(struct doctor *d, const struct opts *o, char dir[PATH_MAX])
 {
 	struct fabric_paths p;

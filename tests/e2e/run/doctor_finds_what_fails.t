@@ -22,7 +22,7 @@ doctor "all can work" 0 '^ok    device +a program on a fabric of its own has ope
 is "its last line" "$(tail -n 1 out)" "all can work"
 is "nothing on stderr" "$(cat err)" ""
 is "each line has a result" "$(sed '$d' out | grep -cvE '^(ok  |note)  |^ {18}-> ')" 0
-for check in rdmaemu machine library rdma-core nofile as memlock memfd shm namespaces seccomp copies kernel state device; do
+for check in rdmaemu machine library rdma-core nofile as memlock memfd shm namespaces seccomp copies kernel real state device; do
 	grep -qE "^[a-z]+ +$check +[^ ]" out || not_ok "a line about $check" "$(cat out)"
 done
 is "its fabric is gone" "$(wait_for 10 sh -c "! ls '$RDMAEMU_DIR'/doctor-*.sock" && echo gone)" gone

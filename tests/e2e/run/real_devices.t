@@ -152,6 +152,11 @@ is "within a run: a device that does not open" \
 
 # --- other verbs
 
+is "doctor names them" "$(on 'fake0 ghost0' "$R" doctor | grep '^[a-z]* *real ' | tr -s ' ')" \
+	"ok real fake0, for 'rdmaemu run --real'
+note real ghost0 cannot be opened (No such device or address)"
+is "doctor, without a device" "$(on '' "$R" doctor | sed -n 's/, .sys.*//; /^ok  *real /s/  */ /gp')" \
+	"ok real no device for 'rdmaemu run --real': libibverbs lists none"
 RDMAEMU_REAL=yes check "record: the variable" on fake0 "$R" record -o "$TEST_DIR/trace" -- true
 is "record: real devices" "$(sed -n 's/^real //p' "$TEST_DIR/trace/trace")" yes
 check "record --real=auto: the emulator" on '' "$R" record --real=auto -o "$TEST_DIR/auto" -- true
