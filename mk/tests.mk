@@ -81,6 +81,14 @@ $(UNIT_BIN):
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
 
+# A joined fabric process in a test: tests/lib/c/mesh_world.h. The linker replaces its system calls.
+WORLD_CALLS := read write writev close socket connect accept4 getsockname getpeername getsockopt setsockopt epoll_ctl \
+	clock_gettime getrandom mmap munmap nettle_curve25519_mul nettle_curve25519_mul_g
+WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
+WORLD_SRC   := $(wildcard tests/lib/c/mesh_*.c fabric/join/*.c fabric/link/*.c) \
+	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
+	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) fabric/proto/vmcopy.c
+
 # Those that test parts of the fabric process.
 U := $(T)/unit
 $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/preload.c)
@@ -94,6 +102,8 @@ $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabri
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
+$(U)/fabric/join/test_mesh: $(call objs,$(WORLD_SRC))
+$(U)/fabric/join/test_mesh: UNIT_LIBS := $(WORLD_LIBS)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
 	profile_builtin.c text_io.c json.c parse.c))

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A joined fabric process, and peers that say what they should not. See
+ * tests/lib/c/mesh_world.h.
+ */
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/mesh_peer.h"
+
+#define FAR 1u /* an address of another host */
+
+/* The fabric handles and answers all that was sent. */
+static void settle(void)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		world_turn(NSEC_PER_MSEC);
+}
+
+static struct world_sock *member(u32 who)
+{
+	struct world_sock *s = peer_join(FAR + who, who, JOIN_F_AES);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+	CU_ASSERT_TRUE(peer_begin(s) && peer_tables(s));
+	settle();
+	CU_ASSERT_TRUE(mesh_member(world.f, peer_id(who))->ready);
+	return s;
+}
+
+static void begin(void)
+{
+	world_make();
+}
+
+static void end(void)
+{
+	CU_ASSERT_TRUE(world_audit());
+	world_reset();
+}
+
+static void test_member_joins_sealed(void)
+{
+	struct world_sock *s;
+
+	begin();
+	s = member(0);
+	CU_ASSERT_PTR_NOT_NULL(world_conn(s)->seal);
+	CU_ASSERT_EQUAL(s->peer->heard, 1);
+	CU_ASSERT_EQUAL(world.f->hca->n_devs, 2);
+	end();
+}
+
+static void test_nobody_joins_without_the_token(void)
+{
+	struct world_sock *s;
+	u32 how;
+
+	for (how = PROOF_RIGHT + 1; how < PROOFS; how++) {
+		begin();
+		s = world_knock(FAR);
+		peer_greet(s, 0, JOIN_F_AES, 0);
+		settle();
+		CU_ASSERT_TRUE(s->peer->heard_hello);
+		peer_prove(s, (enum peer_proof)how);
+		settle();
+		CU_ASSERT_PTR_NULL(world_conn(s));
+		CU_ASSERT_PTR_NULL(mesh_member(world.f, peer_id(0)));
+		end();
+	}
+}
+
+static void test_record_that_is_not_authentic_ends_the_connection(void)
+{
+	struct world_sock *s;
+	u32 how;
+
+	for (how = 0; how < RECORDS; how++) {
+		begin();
+		s = member(0);
+		CU_ASSERT_TRUE(peer_bad_record(s, (enum peer_record)how));
+		settle();
+		CU_ASSERT_PTR_NULL(world_conn(s));
+		end();
+	}
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "a member joins, sealed", test_member_joins_sealed },
+		{ "nobody joins without the token", test_nobody_joins_without_the_token },
+		{ "a record that is not authentic ends the connection",
+		  test_record_that_is_not_authentic_ends_the_connection },
+		{ NULL, NULL },
+	};
+
+	return cu_run("mesh", tests);
+}
