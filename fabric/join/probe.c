@@ -88,7 +88,8 @@ static const char *probe_told(struct fabric *f, const struct member *m, const u8
 	if (join_probed_get(body, len, &r))
 		return "malformed probe";
 	qp = hca_qp_by_num(f->hca, r.qpn);
-	if (!qp || f->hca->dev[qp->path.dst_dev].member != m->number)
+	/* Only a path to a link has a device for sure: no device may have the address of others. */
+	if (!qp || !qp->path.via || f->hca->dev[qp->path.dst_dev].member != m->number)
 		return NULL;
 	p = &qp->probe;
 	if (!p->on || p->asked != r.number)

@@ -85,6 +85,26 @@ static void test_record_that_is_not_authentic_ends_the_connection(void)
 	}
 }
 
+/* No device has the address of a multicast group, nor a LID that is nobody's. */
+static void test_answer_about_a_pair_without_a_path(void)
+{
+	static const u8 group[16] = { [10] = 0xff, [11] = 0xff, [12] = 224, [15] = 9 };
+	struct join_probed r = { .number = 1, .waits = 0 };
+	u8 body[JOIN_PROBED];
+	struct world_sock *s;
+
+	begin();
+	s = member(0);
+	CU_ASSERT_TRUE_FATAL(world_connect_to(group));
+	CU_ASSERT_EQUAL(world.m->hca->qp[world.qp.slot].path.dst_dev, ~0u);
+	r.qpn = world.qp.qpn;
+	join_probed_put(body, &r);
+	CU_ASSERT_TRUE(peer_say(s, JT_PROBED, body, sizeof(body)));
+	settle();
+	CU_ASSERT_PTR_NOT_NULL(world_conn(s));
+	end();
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -92,6 +112,8 @@ int main(void)
 		{ "nobody joins without the token", test_nobody_joins_without_the_token },
 		{ "a record that is not authentic ends the connection",
 		  test_record_that_is_not_authentic_ends_the_connection },
+		{ "an answer about a queue pair without a path",
+		  test_answer_about_a_pair_without_a_path },
 		{ NULL, NULL },
 	};
 
