@@ -231,7 +231,9 @@ static bool burst_translate(const struct fabric *f, const struct member *m, stru
 	u16 slot = b->src_dev < HCA_MAX_DEVS ? m->dev_slot[b->src_dev] : 0;
 	bool group = b->av && av_is_mcast(b->av);
 
-	if (!slot || b->src_port > hca->dev[slot - 1].n_ports)
+	/* While the member was away, another may have taken the device. */
+	if (!slot || hca->dev[slot - 1].member != m->number ||
+	    b->src_port > hca->dev[slot - 1].n_ports)
 		return false;
 	b->src_dev = slot - 1u;
 	if (group || b->dst_dev == JOIN_MCAST)

@@ -105,6 +105,35 @@ static void test_answer_about_a_pair_without_a_path(void)
 	end();
 }
 
+/* Peer 0 goes away, peer 1 takes its node, and peer 0 comes back and speaks for it. */
+static void test_burst_from_a_device_that_another_member_has(void)
+{
+	struct hca_dev d = peer_device(0, 0, 1, 0);
+	struct world_sock *s, *other;
+	u8 body[JOIN_MAX_DEV];
+	struct burst b;
+
+	begin();
+	s = member(0);
+	world_hang_up(s);
+	settle();
+	other = member(1);
+	CU_ASSERT_TRUE(peer_say(other, JT_NODE, body, join_node_put(body, 0, 1, "peer0")));
+	CU_ASSERT_TRUE(peer_say(other, JT_DEV, body, join_dev_put(body, &d)));
+	settle();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(world_conn(other));
+	CU_ASSERT_EQUAL(world.f->hca->dev[1].member, mesh_member(world.f, peer_id(1))->number);
+	CU_ASSERT_TRUE_FATAL(world_connect(0));
+	s = peer_join(FAR, 0, JOIN_F_AES);
+	CU_ASSERT_TRUE_FATAL(s && peer_begin(s) && peer_say(s, JT_READY, NULL, 0));
+	b = peer_write(8);
+	CU_ASSERT_TRUE(peer_burst(s, &b));
+	settle();
+	CU_ASSERT_PTR_NULL(world_conn(s));
+	CU_ASSERT_EQUAL(world.m->hca->qp[world.qp.slot].resp.epsn, b.psn);
+	end();
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -114,6 +143,8 @@ int main(void)
 		  test_record_that_is_not_authentic_ends_the_connection },
 		{ "an answer about a queue pair without a path",
 		  test_answer_about_a_pair_without_a_path },
+		{ "a burst from a device that another member has",
+		  test_burst_from_a_device_that_another_member_has },
 		{ NULL, NULL },
 	};
 
