@@ -10,7 +10,7 @@
 # FUZZ_MAX_NAME bytes (2048), run with FUZZ_ARGS_NAME. tests/fuzz/corpus.py NAME FOLDER writes the first inputs.
 
 RUNS ?= 1000000
-FUZZ ?= trace roce pcap vtrace inject script join
+FUZZ ?= trace roce pcap vtrace inject script join mesh
 
 ROCE_SRC := $(wildcard traces/formats/roce*.c)
 
@@ -29,12 +29,16 @@ FUZZ_SRC_inject	:= fabric/inject/packet.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard
 FUZZ_LIBS_inject := -lz -lpthread
 FUZZ_SRC_script	:= $(filter-out fabric/main.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
 FUZZ_LIBS_script := -ljson-c -lhogweed -lnettle -lm -lz -lpthread -ldl
-FUZZ_SRC_join	:= fabric/join/codec.c fabric/join/seal.c fabric/join/keys.c $(EMULATOR_SRC)
+FUZZ_SRC_join	:= fabric/join/codec.c fabric/join/codec_burst.c fabric/join/seal.c fabric/join/keys.c $(EMULATOR_SRC)
 FUZZ_LIBS_join	:= -lhogweed -lnettle -lpthread
+FUZZ_SRC_mesh	:= $(WORLD_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
+FUZZ_LIBS_mesh	:= $(WORLD_LIBS) -lpthread
+FUZZ_MAX_mesh	:= 512
 # A line on stderr for each input would be most of its time; reports come nevertheless.
 FUZZ_ARGS_script := -close_fd_mask=2
 
-FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -I. -D_GNU_SOURCE
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	-fsanitize-coverage-ignorelist=tests/fuzz/no_coverage -I. -D_GNU_SOURCE
 
 .PHONY: fuzz FORCE
 fuzz: $(addprefix fuzz-,$(FUZZ)) ## libFuzzer on parsers of files and frames; RUNS= FUZZ=

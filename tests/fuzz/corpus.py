@@ -125,6 +125,33 @@ def join():
         yield name, bytes(frame)
 
 
+# The steps of tests/fuzz/fuzz_mesh.c, in its order.
+STEPS = ("knock greet prove join answer end pace target frame bytes record begin tables node ready credit probe peers burst "
+         "bare connect post time pause").split()
+MESH = {
+    "join": [("join", 0x81, 0)], "sealed": [("join", 0x82, 1), ("record", 0, 0)], "late": [("join", 1, 2), ("pause", 255)],
+    "by hand": [("knock", 3), ("greet", 0, 5, 4, 0), ("prove", 0, 0), ("begin", 0), ("tables", 0)],
+    "reflected": [("knock", 0), ("greet", 0, 5, 0, 0), ("prove", 0, 2)],
+    "target": [("target",), ("answer", 0, 1), ("greet", 0, 3, 4, 16), ("prove", 0, 0), ("begin", 0), ("tables", 0)],
+    "nodes": [("join", 1, 0), ("node", 0, 0, 1, 0, 1, 0, 0, 1, 17, 0, 1, 2, 3), ("ready", 0)],
+    "hub": [("join", 0x81, 0), ("join", 0x82, 1), ("frame", 0, 12, 2, 0, 1), ("peers", 1, 5, 3, 1), ("time", 4)],
+    "write": [("join", 0x81, 0), ("connect", 0)] + [("burst", 0, 1, 4, 0, 0, 0, 0)] * 3,
+    "many": [("join", 0x81, 0), ("connect", 0), ("burst", 0, 0x21, 0, 8, 0, 0, 0)],
+    "read": [("join", 0x81, 0), ("connect", 0), ("burst", 0, 2, 8, 0, 0, 0, 0), ("burst", 0, 4, 0, 0, 0, 0, 0)],
+    "post": [("join", 0x81, 0), ("connect", 0), ("post", 0, 4, 0), ("post", 2, 4, 0), ("burst", 0, 0x87, 0, 0, 0, 31, 0, 0),
+             ("burst", 0, 0x83, 4, 0, 0, 0, 0), ("credit", 0, 0, 65, 65), ("time", 3), ("probe", 0, 0, 0, 0, 0, 0, 0)],
+    "probe": [("join", 0x81, 0), ("probe", 0, 1, 1, 0, 1, 0, 0), ("bare", 0, 1, 61), ("bare", 0, 3, 61)],
+    "lost": [("join", 0x81, 0), ("connect", 0), ("end", 0, 0), ("time", 7), ("join", 0x81, 0), ("post", 0, 1, 0)],
+    "slow": [("join", 0x81, 0), ("pace", 0, 1, 1, 1), ("connect", 0), ("post", 1, 8, 0), ("time", 6), ("bytes", 0, 1, 3, 1, 2, 3)],
+}
+
+
+def mesh():
+    """A few programs of each kind."""
+    for name, program in MESH.items():
+        yield name, b"".join(bytes([STEPS.index(step)] + list(args)) for step, *args in program)
+
+
 def pcap():
     """Whole files."""
     yield from captures()
@@ -135,7 +162,8 @@ def pcap():
 
 def main():
     name, folder = sys.argv[1:]
-    made = {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap, "vtrace": vtrace, "join": join}
+    made = {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap, "vtrace": vtrace, "join": join,
+            "mesh": mesh}
     for file, data in made[name]():
         with open(os.path.join(folder, file), "wb") as f:
             f.write(data)
