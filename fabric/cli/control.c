@@ -167,7 +167,7 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 	ctl_wait_left(&l);
 	if (sock == -ECANCELED)
 		return -1;
-	if (sock == -ETIMEDOUT || sock == -EACCES || sock == -EPROTONOSUPPORT) {
+	if (sock == -ETIMEDOUT || sock == -EACCES || sock == -EPERM || sock == -EPROTONOSUPPORT) {
 		ctl_print_error(o, sock);
 		return -1;
 	}

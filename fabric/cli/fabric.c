@@ -31,6 +31,10 @@ int ctl_print_error(const struct opts *o, int err)
 		print_error("fabric %s is isolated, and its programs may not control it: run this "
 			    "outside of them, or start the program with --control",
 			    o->fabric);
+	else if (err == -EPERM)
+		print_error("fabric %s is isolated, and its programs stay on their node: run this "
+			    "outside of them, or start the program with --control",
+			    o->fabric);
 	else
 		print_error("fabric %s: %s", o->fabric, strerror(-err));
 	return 1;

@@ -120,13 +120,15 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 		       const struct proto_msg *m)
 {
 	bool apart = (m->flags & PROTO_F_ISOLATED) && !o->control;
-	const char *sock = apart ? p->programs_sock : p->sock;
-	char lib[PATH_MAX], tree[PATH_MAX], number[16];
+	char lib[PATH_MAX], tree[PATH_MAX], sock[PATH_MAX], number[16];
 
 	if (run_find_shim(lib))
 		return -1;
 	if (statedir_node_sysfs(tree, p->sysfs, o->node))
 		return print_error("path %s/nodes/... is too long", p->sysfs);
+	snprintf(sock, sizeof(sock), "%s", p->sock);
+	if (apart && statedir_node_sock(sock, p->programs, o->node))
+		return print_error("path %s/... is too long", p->programs);
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
 		return print_error("environment: %s", strerror(errno));
 	snprintf(number, sizeof(number), "%u", m->lease.number);

@@ -4,6 +4,7 @@
  * fabric/proto/state_dir.h.
  */
 #include "fabric/proto/state_dir.h"
+#include "fabric/common/nodes.h"
 #include "fabric/common/opts.h"
 
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#define SOCK_PATH_SIZE sizeof(((struct sockaddr_un *)NULL)->sun_path)
 
 /* Make a directory if it is missing. Return: NULL, or what is wrong with the existing one. */
 static const char *statedir_make_private(const char *path)
@@ -84,14 +87,13 @@ static int statedir_tree_paths(struct fabric_paths *p, const char *name)
 
 int statedir_paths(struct fabric_paths *p, const char *dir, const char *name)
 {
-	const size_t limit = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+	const size_t limit = SOCK_PATH_SIZE - 1;
 
 	/* cppcheck-suppress ctuuninitvar ; @p is where the result goes */
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	if (statedir_file_path(p->lock, dir, name, STATE_LOCK) ||
 	    statedir_file_path(p->sock, dir, name, STATE_SOCK) ||
 	    statedir_file_path(p->programs, dir, name, STATE_PROGRAMS) ||
-	    statedir_file_path(p->programs_sock, dir, name, STATE_PROGRAMS "/sock") ||
 	    statedir_file_path(p->log, dir, name, STATE_LOG) || statedir_tree_paths(p, name))
 		return -1;
 	if (strlen(p->sock) > limit)
@@ -110,10 +112,17 @@ size_t statedir_base_len(const char *name)
 
 int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name)
 {
-	bool host = !name[0] || !strcmp(name, "node0");
+	bool host = !name[0] || !strcmp(name, NODE_NAME);
 	int n = snprintf(root, PATH_MAX, "%s%s%s", fabric, host ? "" : "/nodes/", host ? "" : name);
 
 	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+int statedir_node_sock(char path[PATH_MAX], const char *programs, const char *name)
+{
+	int n = snprintf(path, PATH_MAX, "%s/%s/sock", programs, name[0] ? name : NODE_NAME);
+
+	return n < (int)SOCK_PATH_SIZE ? 0 : -ENAMETOOLONG;
 }
 
 int lock_take(const char *path, bool wait)

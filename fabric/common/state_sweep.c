@@ -36,8 +36,7 @@ void state_files_remove(const struct fabric_paths *p, bool log)
 	int alive = state_alive_take(p);
 
 	unlink(p->sock);
-	unlink(p->programs_sock);
-	rmdir(p->programs);
+	tree_remove(p->programs);
 	if (log)
 		unlink(p->log);
 	if (alive >= 0)

@@ -22,6 +22,9 @@ struct nldev;
 
 #define CONN_MAX_FDS 4u /* descriptors in one message, either way */
 
+#define CONN_NO_NODE  -1
+#define CONN_ANY_NODE -2
+
 /** union conn_fds - room for the descriptors of one message. */
 union conn_fds {
 	struct cmsghdr align;
@@ -38,6 +41,7 @@ struct conn {
 	struct nldev *nldev; /* it is a netlink socket; NULL: it is not */
 	struct lease *lease; /* that it took, as long as that lives; NULL: none */
 	u64 scenario; /* hash of the scenario that it added for its run; 0: none */
+	s32 node; /* that its process belongs to, CONN_NO_NODE or CONN_ANY_NODE: server/control.c */
 	bool control; /* it may control the fabric: server/control.c */
 	bool hold; /* its lease lasts as long as it is open */
 	bool parked; /* no requests are read: its account rests */

@@ -5,10 +5,11 @@
  * A request and its reply are one message each: struct proto_msg, with file descriptors by
  * SCM_RIGHTS. The fabric process answers every request without the engine token, so the holder of
  * the token may send one. It admits peers of its own uid only (SO_PEERCRED).
- * -EACCES: programs of an isolated fabric may not send that request (server/control.c).
+ * -EACCES: programs of an isolated fabric may not send that request; -EPERM: nor name a node that
+ * is not theirs (server/control.c).
  *
- * The socket is <dir>/<fabric>.sock, that of an isolated fabric's programs
- * <dir>/<fabric>.programs/sock; see fabric/proto/state_dir.h for <dir>. `rdmaemu run` passes
+ * The socket is <dir>/<fabric>.sock, that of the programs of an isolated fabric's node
+ * <dir>/<fabric>.programs/<node>/sock; see fabric/proto/state_dir.h for <dir>. `rdmaemu run` passes
  * the whole path to the shim in RDMAEMU_SOCKET.
  */
 #ifndef FABRIC_PROTO_PROTO_H

@@ -5,7 +5,8 @@
  *	<dir>/config		settings (common/opts.h)
  *	<dir>/<name>.lock	flock(2)ed while the fabric starts or ends, see lock_take()
  *	<dir>/<name>.sock	the fabric's socket (proto.h)
- *	<dir>/<name>.programs/	isolated fabrics: sock, which serves programs and no control
+ *	<dir>/<name>.programs/	isolated fabrics: a directory per node with a socket,
+ *				<node>/sock, which serves its programs and no control
  *	<dir>/<name>.log	messages of the fabric process
  *	<dir>/journals/		journals of fabrics that have ended (common/journal_dir.h)
  *	<dir>/<name>.sysfs	tree of fabric/nodes/sysfs.h; if <dir> is on a disk, in
@@ -59,7 +60,6 @@ struct fabric_paths {
 	char lock[PATH_MAX];
 	char sock[PATH_MAX];
 	char programs[PATH_MAX]; /* directory */
-	char programs_sock[PATH_MAX];
 	char log[PATH_MAX];
 	char sysfs[PATH_MAX];
 	char alive[PATH_MAX];
@@ -78,6 +78,15 @@ int statedir_paths(struct fabric_paths *p, const char *dir, const char *name);
  * Return: 0 or -ENAMETOOLONG.
  */
 int statedir_node_sysfs(char root[PATH_MAX], const char *fabric, const char *name);
+
+/**
+ * statedir_node_sock() - the socket of an isolated fabric for the programs of a node, alone in its
+ * directory.
+ * @programs: struct fabric_paths.programs
+ * @name: of the node; "": the host
+ * Return: 0 or -ENAMETOOLONG: a socket's path has a limit (unix(7)).
+ */
+int statedir_node_sock(char path[PATH_MAX], const char *programs, const char *name);
 
 /**
  * lock_take() - take the lock under which the fabric starts and ends, or that it holds while it

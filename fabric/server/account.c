@@ -46,8 +46,6 @@ struct account *account_get(struct accounts *t, s32 pid)
 {
 	struct account **bucket, *a;
 
-	if (pid < 0)
-		pid = 0;
 	bucket = account_bucket(t, pid);
 	for (a = *bucket; a; a = a->next)
 		if (a->pid == pid) {
@@ -75,8 +73,7 @@ void account_put(struct accounts *t, struct account *a)
 {
 	struct account **at;
 
-	/* Nodes stay, and with them the account of the process that has made them. */
-	if (!a || --a->refs || a->nodes)
+	if (!a || --a->refs)
 		return;
 	for (at = account_bucket(t, a->pid); *at != a; at = &(*at)->next)
 		;

@@ -9,9 +9,10 @@
 
 /**
  * struct account - what one process takes of the fabric process. Times are real time, in ns.
- * @pid: 0: all processes in PID namespaces that the fabric process cannot see
+ * @pid: not above 0: all processes of a node that are in PID namespaces which the fabric process
+ *	cannot see: account_unseen()
  * @refs: connections and clients that name it
- * @conns, @clients, @nodes: that the process has, and nodes that it has made
+ * @conns, @clients: that the process has
  * @turn: turn of the loop in which it was last served; @used: its time in that turn
  * @from: the client that is served first in its next turn
  * @period: period in which it last took time
@@ -21,7 +22,7 @@
 struct account {
 	s32 pid;
 	u32 refs;
-	u32 conns, clients, nodes;
+	u32 conns, clients;
 	u32 from;
 	u64 turn, used;
 	u64 period;
@@ -50,8 +51,16 @@ struct accounts {
 	const struct account *last; /* that was served; only to compare */
 	u64 last_at, other_at; /* when, and when another one was */
 	u64 unpark_at; /* when accounts rest no more whose connections are not read */
-	u32 nodes; /* that programs have made */
 };
+
+/**
+ * account_unseen() - in place of a process id: processes whose ids are unknown, and that came by
+ * the socket of @node, or -1: by the one for control.
+ */
+static inline s32 account_unseen(s32 node)
+{
+	return -node - 1;
+}
 
 /** account_get() - the account of a process, with one reference more. Return: NULL: no memory. */
 struct account *account_get(struct accounts *t, s32 pid);

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define PROCESS_CONNS (MAX_CONNS / 8)
-#define UNSEEN_CONNS  (MAX_CONNS / 2) /* of all processes whose ids are unknown */
+#define UNSEEN_CONNS  (MAX_CONNS / 2) /* of processes of a node whose ids are unknown */
 #define ACCEPTS	      64 /* before other events have their turn */
 
 /* The oldest silent connection of a process, which ends. Return: whether there was one. */
@@ -38,7 +38,7 @@ static bool conns_make_room(struct fabric *f, const struct account *a)
 	const struct account *most = a;
 	const struct conn *c;
 
-	if (a && a->conns >= (a->pid ? PROCESS_CONNS : UNSEEN_CONNS))
+	if (a && a->conns >= (a->pid > 0 ? PROCESS_CONNS : UNSEEN_CONNS))
 		return conns_end_oldest(f, a);
 	if (f->conns.n < MAX_CONNS)
 		return true;
@@ -49,16 +49,18 @@ static bool conns_make_room(struct fabric *f, const struct account *a)
 }
 
 /* The account of a connection that was just accepted. Return: 0 or -errno. */
-static int conn_take_account(struct fabric *f, struct conn *c)
+static int conn_take_account(struct fabric *f, struct conn *c, s32 door)
 {
+	s32 pid = c->cred.pid;
+
 	if (!f->isolated)
 		return 0;
-	c->account = account_get(&f->server->accounts, c->cred.pid);
+	c->account = account_get(&f->server->accounts, pid > 0 ? pid : account_unseen(door));
 	return c->account ? 0 : -ENOMEM;
 }
 
 /* Return: 0 or -errno, after a note. */
-static int conn_check(struct fabric *f, struct conn *c, int fd)
+static int conn_check(struct fabric *f, struct conn *c, int fd, s32 door)
 {
 	socklen_t len = sizeof(struct ucred);
 	int ret;
@@ -72,7 +74,7 @@ static int conn_check(struct fabric *f, struct conn *c, int fd)
 		fabric_note(f, "process %d of user %u refused", c->cred.pid, c->cred.uid);
 		return -EACCES;
 	}
-	ret = conn_take_account(f, c);
+	ret = conn_take_account(f, c, door);
 	if (ret)
 		return ret;
 	if (!conns_make_room(f, c->account)) {
@@ -85,13 +87,14 @@ static int conn_check(struct fabric *f, struct conn *c, int fd)
 	return ret;
 }
 
-static void conn_admit(struct fabric *f, int fd, bool programs)
+/* @door: the node whose socket it came by, or CONN_NO_NODE */
+static void conn_admit(struct fabric *f, int fd, s32 door)
 {
 	struct conn *c = calloc(1, sizeof(*c));
-	int ret = c ? conn_check(f, c, fd) : -ENOMEM;
+	int ret = c ? conn_check(f, c, fd, door) : -ENOMEM;
 
 	if (!ret) {
-		c->control = control_is_granted(f, c, programs);
+		control_admit(f, c, door);
 		c->next = f->conns.list;
 		f->conns.list = c;
 		f->conns.n++;
@@ -128,7 +131,7 @@ static bool conn_accept_one(struct fabric *f, struct watch *w)
 		conn_reject_one(f, w);
 	if (fd < 0)
 		return false;
-	conn_admit(f, fd, w == &f->server->listen_programs);
+	conn_admit(f, fd, node_socket_of(f, w));
 	return true;
 }
 
@@ -146,7 +149,7 @@ static void door_close(struct fabric *f, struct watch *w)
 static void door_open(struct fabric *f)
 {
 	loop_watch_events(f, &f->server->listen, EPOLLIN);
-	loop_watch_events(f, &f->server->listen_programs, EPOLLIN);
+	node_sockets_watch(f);
 }
 
 /* Read requests of @c again, unless its account rests. Return: until when it does. */

@@ -258,17 +258,14 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	struct proto_hello h = m->hello;
 	struct client *cl;
 	int ret = client_hello_check(c, &h), id, node;
-	u32 nodes;
 
 	if (ret)
 		return ret;
 	h.node[sizeof(h.node) - 1] = '\0';
-	ret = quota_check_node(f, c, h.node);
+	ret = control_check_node(f, c, h.node);
 	if (ret)
 		return ret;
-	nodes = f->hca->n_nodes;
 	node = fabric_node_find_or_make(f, h.node[0] ? h.node : NODE_NAME);
-	quota_count_nodes(f, c, nodes);
 	if (node < 0)
 		return node;
 	ret = quota_check_client(f, c, (u32)node);

@@ -30,10 +30,12 @@ int conn_nldev_start(struct fabric *f, struct conn *c, struct proto_msg *m)
 	int node = 0;
 
 	m->nldev.node[sizeof(m->nldev.node) - 1] = '\0';
-	if (m->nldev.node[0])
-		node = hca_node_find(f->hca, m->nldev.node);
 	if (c->client)
 		return -EINVAL;
+	if (control_check_node(f, c, m->nldev.node))
+		return -EPERM;
+	if (m->nldev.node[0])
+		node = hca_node_find(f->hca, m->nldev.node);
 	if (node < 0)
 		return node;
 	n = calloc(1, sizeof(*n));

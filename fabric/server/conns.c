@@ -210,11 +210,13 @@ static int conn_node_asked(const struct fabric *f, const struct conn *c, struct 
 	return ask->node[0] ? hca_node_find(f->hca, ask->node) : 0;
 }
 
-static int conn_request_dev(const struct fabric *f, const struct conn *c, struct proto_msg *m)
+static int conn_request_dev(struct fabric *f, const struct conn *c, struct proto_msg *m)
 {
 	int node = conn_node_asked(f, c, &m->ask);
 	u32 i = m->ask.number;
 
+	if (!c->client && control_check_node(f, c, m->ask.node))
+		return -EPERM;
 	if (node < 0 || i >= f->hca->node[node].n_devs || i >= PROTO_MAX_DEVS)
 		return -ENODEV;
 	hca_dev_snapshot(f->hca, f->hca->node[node].first_dev + i, &m->dev);

@@ -171,13 +171,14 @@ static void daemon_remove_log(struct fabric *f)
  */
 static void fabric_end(struct fabric *f)
 {
+	bool own = server_file_is_own(f->paths.sock, &f->server->sock_file);
 	struct conn *c;
 
 	fabric_capture_shutdown(f);
 	log_keep(f);
-	if (server_file_is_own(f->paths.sock, &f->server->sock_file))
+	if (own)
 		unlink(f->paths.sock);
-	control_end(f);
+	node_sockets_end(f, own);
 	follow_push(f);
 	clients_fatal(f);
 	fault_resume_all(f);
@@ -257,8 +258,8 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 	ret = daemon_make_sysfs(f);
 	if (ret)
 		return ret;
-	*what = f->paths.programs_sock;
-	ret = control_listen(f);
+	*what = f->paths.programs;
+	ret = node_sockets_start(f);
 	if (ret)
 		return ret;
 	*what = f->paths.sock;

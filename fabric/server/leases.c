@@ -17,7 +17,6 @@
 #include "fabric/fault/table.h"
 #include "fabric/nodes/nodes.h"
 #include "fabric/server/conns.h"
-#include "fabric/server/quota.h"
 #include "fabric/server/server.h"
 
 #include <stdio.h>
@@ -193,6 +192,7 @@ static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m, u32 
 	l->w.fd = -1;
 	l->run = m->lease.run;
 	l->pid = c->cred.pid;
+	l->node = (s32)m->lease.number;
 	l->control = c->control;
 	l->grants = asked & PROTO_F_CONTROL;
 	fd = conn_pidfd(c);
@@ -217,7 +217,7 @@ static int lease_add(struct fabric *f, struct conn *c, struct proto_msg *m, u32 
 int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 {
 	struct idle *idle = &f->server->idle;
-	u32 asked = m->flags, nodes;
+	u32 asked = m->flags;
 	int ret;
 
 	if ((asked & PROTO_F_CONTROL) && !c->control)
@@ -234,15 +234,16 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		return -ESTALE;
 	}
 	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
-	ret = quota_check_node(f, c, m->lease.node);
+	ret = control_check_node(f, c, m->lease.node);
 	if (ret)
 		return ret;
-	nodes = f->hca->n_nodes;
 	ret = fabric_node_use(f, m->lease.node);
-	quota_count_nodes(f, c, nodes);
 	if (ret < 0)
 		return ret;
 	m->lease.number = (u32)ret;
+	ret = node_socket_make(f, m->lease.number);
+	if (ret)
+		return ret;
 	lease_answer(f, m);
 	ret = lease_add(f, c, m, asked);
 	if (ret)

@@ -17,6 +17,7 @@
 struct lease {
 	struct watch w;
 	s32 pid; /* in the fabric process's namespace; 0: it has none there */
+	s32 node; /* that its process belongs to */
 	bool exited;
 	bool dead;
 	bool control; /* its process may control the fabric, as long as it is no program */

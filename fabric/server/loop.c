@@ -130,8 +130,7 @@ static u64 loop_try_leave(struct fabric *f, u64 now)
 		return now + RETRY_LEAVE_NS;
 	if (!f->leaving) {
 		conn_accept(f, &f->server->listen, 0);
-		if (f->isolated)
-			conn_accept(f, &f->server->listen_programs, 0);
+		node_sockets_accept(f);
 		if (l->leave_at == NEVER) {
 			idle_unlock(f);
 			return NEVER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: how many clients and nodes one process of an isolated fabric may have. See quota.c. */
+/** DOC: how many clients one process of an isolated fabric may have. See quota.c. */
 #ifndef FABRIC_SERVER_QUOTA_H
 #define FABRIC_SERVER_QUOTA_H
 
@@ -12,12 +12,5 @@ void quota_note(struct fabric *f, const struct conn *c, const char *what);
  * Return: 0 or -EUSERS, after a note.
  */
 int quota_check_client(struct fabric *f, const struct conn *c, u32 node);
-/**
- * quota_check_node() - whether the process of a connection may use the node @name, which may have
- * to be made for it. Return: 0 or -EUSERS, after a note.
- */
-int quota_check_node(struct fabric *f, const struct conn *c, const char *name);
-/** quota_count_nodes() - nodes were made for a connection: there were @before. */
-void quota_count_nodes(struct fabric *f, const struct conn *c, u32 before);
 
 #endif

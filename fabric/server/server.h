@@ -16,6 +16,7 @@
 #include "fabric/server/helper.h"
 #include "fabric/server/idle.h"
 #include "fabric/server/leases.h"
+#include "fabric/server/node_socket.h"
 #include "fabric/server/work.h"
 
 #include <sys/stat.h>
@@ -24,7 +25,7 @@
 struct server {
 	const struct opts *opts; /* that the fabric was started with */
 	struct watch listen;
-	struct watch listen_programs; /* isolated: the socket of the programs; control.c */
+	struct node_sockets node_sockets; /* isolated: those of the programs */
 	struct watch signals;
 	struct watch socket; /* inotify: the file of the socket */
 	struct stat sock_file;

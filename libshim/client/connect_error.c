@@ -48,6 +48,12 @@ void shim_connect_explain(const char *path, int sock, int err)
 			"is %s (protocol %u): start the program with the 'rdmaemu run' of that "
 			"version\n",
 			path, RDMAEMU_VERSION, PROTO_VERSION);
+	else if (err == -EPERM)
+		fprintf(stderr,
+			"rdmaemu: the isolated fabric (%s) does not have this program on the node "
+			"that it names (%s): start it with 'rdmaemu run --node', outside of its "
+			"other programs\n",
+			path, PROTO_NODE_ENV);
 	else
 		fprintf(stderr, "rdmaemu: cannot use the fabric (%s): %s%s; see 'rdmaemu doctor'\n",
 			path, strerror(-err),

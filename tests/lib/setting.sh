@@ -211,6 +211,8 @@ run_b() {
 peer_vars() {
 	local CMD
 	[ "$SETTING" != one ] || return 0
+	# In an isolated fabric a program's child may be on another node only if it controls the fabric.
+	[ "$SETTING" != nodes ] || export RDMAEMU_CONTROL=yes
 	export PEER_ENV PEER_NETNS PEER_ADDR=$CLIENT PEER_ADDR6=$CLIENT6 HERE_ADDR=$ADDR HERE_ADDR6=$ADDR6
 	CLIENT_ENV='' PAIR_CLIENT='' command_b env || return
 	PEER_ENV=$("${CMD[@]}" | grep -E '^RDMAEMU_(SOCKET|SYSFS|NODE|DIR|FABRIC)=')

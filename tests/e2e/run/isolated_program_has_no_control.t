@@ -38,7 +38,7 @@ refused 'a child of the program' '' sh -c '"$0" status; exit $?' "$R"
 refused 'a child with an environment and a session of its own' '' \
 	env -i setsid -w "$R" status --fabric apart --dir "$RDMAEMU_DIR"
 refused 'a program whose run stays as its parent' --explain sh -c '"$0" status; exit $?' "$R"
-check 'a run inside a run works' limit "$R" run --node c -- "$R" run --node a -- true
+check 'a run inside a run works' limit "$R" run --node c -- "$R" run -- true
 check 'a run with rules reports' limit "$R" run --node c --explain -- true
 
 # The socket that programs get answers requests of control with EACCES, whoever sends them.
@@ -61,7 +61,7 @@ sys.exit("\n".join(bad) or 0)
 END
 }
 given=$(limit "$R" run --node c -- sh -c 'echo "$RDMAEMU_SOCKET"')
-is 'programs get a socket of their own' "$given" "$RDMAEMU_DIR/apart.programs/sock"
+is 'programs get a socket of their own' "$given" "$RDMAEMU_DIR/apart.programs/c/sock"
 cd "$TOP" || exit
 check 'which serves no control' ops "$given"
 check 'the fabric goes on' "$R" status

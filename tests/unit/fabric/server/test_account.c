@@ -136,8 +136,29 @@ static void test_long_work_alone_does_not_rest(void)
 	end();
 }
 
+static void test_unseen_processes_of_two_nodes_have_two_accounts(void)
+{
+	struct account *host, *node, *control, *same;
+
+	begin();
+	host = account_get(&t, account_unseen(0));
+	node = account_get(&t, account_unseen(1));
+	control = account_get(&t, account_unseen(-1));
+	same = account_get(&t, account_unseen(1));
+	CU_ASSERT(host != node && host != control && node != control && node == same);
+	/* No process has such an id. */
+	CU_ASSERT(host->pid <= 0 && node->pid <= 0 && control->pid <= 0);
+	account_put(&t, host);
+	account_put(&t, node);
+	account_put(&t, control);
+	account_put(&t, same);
+	end();
+}
+
 static const struct cu_test tests[] = {
 	{ "one process has one account", test_one_process_has_one_account },
+	{ "unseen processes of two nodes have two accounts",
+	  test_unseen_processes_of_two_nodes_have_two_accounts },
 	{ "a slice ends in its turn", test_a_slice_ends_in_its_turn },
 	{ "a full slice rests next to another", test_a_full_slice_rests_next_to_another },
 	{ "long work rests as long", test_long_work_rests_as_long },
