@@ -67,8 +67,8 @@ TRACES_OBJ   := $(call objs,$(TRACES_SRC))
 FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
-# The recorder stands between programs and libraries as the shim does, and knows of the rest only what a trace is.
-RECORD_OBJ   := $(call objs,$(call sources,traces/record traces/calls) libshim/interpose/real_symbol.c \
+# The tap stands between programs and libraries as the shim does. Its users know of the rest only what a trace is.
+RECORD_OBJ   := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
 		libshim/interpose/dl.c libshim/interpose/exec.c fabric/proto/program.c fabric/proto/preload.c \
 		traces/vtrace/write.c traces/vtrace/command_line.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))

@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* IBV_WR_FLUSH */
+#define VCALL_WR_FLUSH 14u
+
 /* IBV_QP_EX_WITH_FLUSH: a QP that was created with it has the function. */
 #define VCALL_QP_EX_WITH_FLUSH (1ull << 11)
 

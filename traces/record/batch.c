@@ -2,7 +2,7 @@
 /* Collects a batch of ibv_wr_*() in the format of its record, while the program builds it. */
 #include "traces/record/batch.h"
 #include "traces/record/memory.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/post.h"
 #include "traces/record/record.h"
 #include "traces/record/session.h"
@@ -80,7 +80,7 @@ static bool rec_batch_wr_carries_payload(const struct vt_wr *wr)
  * Records the payload: if the trace does not have the contents of the memory, the bytes follow the
  * entries.
  */
-static void rec_batch_add_payload(struct rec_batch *b, const struct rec_obj *o,
+static void rec_batch_add_payload(struct rec_batch *b, const struct tap_obj *o,
 				  const struct vt_sge *sge, u32 n, bool inline_data)
 {
 	struct vt_wr *wr = b->cur;
@@ -137,7 +137,7 @@ static struct vt_sge *rec_batch_reserve_sges(struct rec_batch *b, u32 n)
 	return (struct vt_sge *)from;
 }
 
-void rec_batch_set_sges(struct rec_batch *b, const struct rec_obj *o, const struct ibv_sge *list,
+void rec_batch_set_sges(struct rec_batch *b, const struct tap_obj *o, const struct ibv_sge *list,
 			size_t n)
 {
 	struct vt_sge *sge;
@@ -153,7 +153,7 @@ void rec_batch_set_sges(struct rec_batch *b, const struct rec_obj *o, const stru
 	rec_batch_add_payload(b, o, sge, (u32)n, false);
 }
 
-void rec_batch_set_inline(struct rec_batch *b, const struct rec_obj *o,
+void rec_batch_set_inline(struct rec_batch *b, const struct tap_obj *o,
 			  const struct ibv_data_buf *list, size_t n)
 {
 	struct vt_sge *sge;
@@ -171,7 +171,7 @@ void rec_batch_set_inline(struct rec_batch *b, const struct rec_obj *o,
 	rec_batch_add_payload(b, o, sge, (u32)n, true);
 }
 
-struct vt_rec *rec_batch_record(const struct rec_batch *b, const struct rec_obj *o)
+struct vt_rec *rec_batch_record(const struct rec_batch *b, const struct tap_obj *o)
 {
 	struct vt_post *body;
 	struct vt_rec *r;

@@ -16,7 +16,7 @@
  * @cur: the work request under construction
  * @n: work requests of the batch; @len: their bytes
  * @lost: one did not fit
- * @span: when the batch began; @span.begin 0: it is not recorded
+ * @span: when the batch began
  */
 struct rec_batch {
 	struct vt_wr *cur;
@@ -34,14 +34,14 @@ struct vt_wr *rec_batch_add_wr(struct rec_batch *b, const struct ibv_qp_ex *ex, 
 /** rec_batch_set_tso() - the header of the current work request, IBV_WR_TSO. */
 void rec_batch_set_tso(struct rec_batch *b, const void *hdr, u16 hdr_sz, u16 mss);
 /** rec_batch_set_sges(), rec_batch_set_inline() - the data of the current one. @o: the QP */
-void rec_batch_set_sges(struct rec_batch *b, const struct rec_obj *o, const struct ibv_sge *list,
+void rec_batch_set_sges(struct rec_batch *b, const struct tap_obj *o, const struct ibv_sge *list,
 			size_t n);
-void rec_batch_set_inline(struct rec_batch *b, const struct rec_obj *o,
+void rec_batch_set_inline(struct rec_batch *b, const struct tap_obj *o,
 			  const struct ibv_data_buf *list, size_t n);
 /**
  * rec_batch_record() - begin the record of the batch. End it by rec_record_stamp() and
  * vt_rec_commit(). Return: NULL: it is lost, or the trace takes no more.
  */
-struct vt_rec *rec_batch_record(const struct rec_batch *b, const struct rec_obj *o);
+struct vt_rec *rec_batch_record(const struct rec_batch *b, const struct tap_obj *o);
 
 #endif

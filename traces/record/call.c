@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records a call of the control path: writes its line, and updates the registry of objects, their
- * memory and their receives.
+ * Records a call of the control path: its line, the memory of its MR, and the receives of its QP.
  */
-#include "traces/record/call.h"
-#include "traces/calls/desc.h"
+#include "traces/record/batch.h"
 #include "traces/record/devices.h"
+#include "traces/record/hooks.h"
 #include "traces/record/memory.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/poll_record.h"
 #include "traces/record/received.h"
 #include "traces/record/record.h"
@@ -17,130 +16,98 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static const struct vcall_env rec_env = { .name = rec_obj_name };
+/* --- objects --- */
 
-/* --- destroyed objects --- */
-
-static void rec_obj_free(struct rec_obj *o)
+static void rec_object_keep(struct tap_obj *o)
 {
+	struct rec_obj *mine = calloc(1, sizeof(*mine));
+
+	if (!mine) {
+		rec_note("%s%u: its memory, polls or receives are not recorded: %s",
+			 vobj_names[o->kind], o->ord, strerror(ENOMEM));
+		return;
+	}
+	mine->tap = o;
+	o->user[TAP_RECORD] = mine;
+}
+
+void rec_object_new(struct tap_obj *o)
+{
+	switch (o->kind) {
+	case VOBJ_CTX:
+		rec_devices_add((struct ibv_context *)(uintptr_t)o->key);
+		break;
+	case VOBJ_MR:
+	case VOBJ_CQ:
+	case VOBJ_QP:
+	case VOBJ_SRQ:
+		rec_object_keep(o);
+		break;
+	default:
+		break;
+	}
+}
+
+void rec_object_gone(struct tap_obj *o)
+{
+	struct rec_obj *mine = rec_obj_of(o);
+
+	if (!mine)
+		return;
 	if (o->kind == VOBJ_MR)
-		rec_mr_free(o);
+		rec_mr_free(mine);
 	else if (o->kind == VOBJ_QP)
-		free(o->wr);
+		free(mine->batch);
 	else if (o->kind == VOBJ_CQ)
-		rec_cqex_free(o);
-	else if (o->kind == VOBJ_CTX)
-		free(o->ctx);
-	rec_recv_free(o);
-	free(o);
+		rec_cqex_free(mine);
+	rec_recv_free(mine);
+	free(mine);
 }
 
-static void rec_call_drop_object(enum vobj kind, const void *obj, u32 ord)
+/* An extended CQ or QP has room for the completions, or work requests, of a record. */
+static void rec_object_extend(const struct tap_call *c)
 {
-	struct rec_obj *o = rec_obj_remove(kind, obj, ord);
+	const struct ibv_qp_init_attr_ex *attr = (void *)c->args[1];
+	const void *obj = (void *)c->ret;
+	struct rec_obj *o;
 
+	if (c->call == VCALL_ibv_create_cq_ex) {
+		o = rec_obj_find(VOBJ_CQ, obj);
+		if (o)
+			o->ex = calloc(1, sizeof(*o->ex));
+		if (o && !o->ex)
+			rec_note("cq%u: ibv_start_poll() is not recorded: %s", o->tap->ord,
+				 strerror(ENOMEM));
+		return;
+	}
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return;
+	if (c->call == VCALL_rdma_create_qp_ex)
+		obj = ((struct rdma_cm_id *)c->args[0])->qp;
+	o = rec_obj_find(VOBJ_QP, obj);
 	if (o)
-		rec_obj_free(o);
-}
-
-/* Returns the argument whose object the call destroys, or NULL. */
-static const struct vfield *rec_call_ended_arg(enum vcall call)
-{
-	const struct vcall_desc *d = &vcall_descs[call];
-	u32 i;
-
-	for (i = 0; i < d->n_args; i++)
-		if (d->args[i].dir & VDIR_ENDS)
-			return &d->args[i];
-	return NULL;
-}
-
-/*
- * struct owned - objects that librdmacm has created for an identifier. They are destroyed with it,
- * or with its QP.
- */
-struct owned {
-	void *obj[7];
-	u32 ord[7];
-};
-
-static const u8 owned_kind[7] = {
-	VOBJ_QP, VOBJ_CQ, VOBJ_CQ, VOBJ_CH, VOBJ_CH, VOBJ_SRQ, VOBJ_EVCH
-};
-
-static void rec_owned_save(struct owned *o, const struct rdma_cm_id *id)
-{
-	struct rec_obj *known;
-	u32 i;
-
-	o->obj[0] = id->qp;
-	o->obj[1] = id->send_cq;
-	o->obj[2] = id->recv_cq;
-	o->obj[3] = id->send_cq_channel;
-	o->obj[4] = id->recv_cq_channel;
-	o->obj[5] = id->srq;
-	o->obj[6] = id->channel;
-	for (i = 0; i < ARRAY_SIZE(o->obj); i++) {
-		known = o->obj[i] ? rec_obj_find(owned_kind[i], o->obj[i]) : NULL;
-		/* Objects that the program created itself stay. */
-		o->ord[i] = known && known->passing ? known->ord : 0;
-	}
-}
-
-static __thread struct owned before __attribute__((tls_model("initial-exec")));
-
-static bool rec_call_ends_owned(enum vcall call)
-{
-	return call == VCALL_rdma_destroy_qp || call == VCALL_rdma_destroy_ep ||
-	       call == VCALL_rdma_destroy_srq || call == VCALL_rdma_destroy_id;
-}
-
-static void rec_owned_drop(enum vcall call, const struct rdma_cm_id *id)
-{
-	const void *now[ARRAY_SIZE(before.obj)] = { NULL };
-	u32 i;
-
-	/*
-	 * Destroying an identifier destroys its objects, except its channel. Otherwise those are
-	 * gone that the identifier does not have any more.
-	 */
-	if (call == VCALL_rdma_destroy_id) {
-		memcpy(now, before.obj, sizeof(now));
-		now[6] = NULL;
-	} else if (call != VCALL_rdma_destroy_ep) {
-		now[0] = id->qp;
-		now[1] = id->send_cq;
-		now[2] = id->recv_cq;
-		now[3] = id->send_cq_channel;
-		now[4] = id->recv_cq_channel;
-		now[5] = id->srq;
-		now[6] = id->channel;
-	}
-	for (i = 0; i < ARRAY_SIZE(before.obj); i++)
-		if (before.ord[i] && before.obj[i] != now[i])
-			rec_call_drop_object(owned_kind[i], before.obj[i], before.ord[i]);
+		o->batch = calloc(1, sizeof(*o->batch));
+	if (o && !o->batch)
+		rec_note("qp%u: ibv_wr_...() is not recorded: %s", o->tap->ord, strerror(ENOMEM));
 }
 
 /* --- lines --- */
 
-void rec_call_begin(struct rec_call *c, enum vcall call, const u64 *args)
+enum tap_verdict rec_call_begin(struct tap_call *c)
 {
-	const struct vfield *end = rec_call_ended_arg(call);
-	int saved = errno;
-
-	c->call = call;
-	c->args = args;
-	c->ending = end ? rec_obj_ord(end->obj, (void *)args[end->off / 8]) : 0;
-	vcall_print_in(rec_thread.text, call, args, &rec_env);
 	rec_mem_scan_exposed(false);
-	if (call == VCALL_ibv_dereg_mr && c->ending)
-		rec_mr_final(rec_obj_find(VOBJ_MR, (void *)args[0]));
-	else if (call == VCALL_ibv_destroy_cq && c->ending)
-		rec_poll_record_empty(rec_obj_find(VOBJ_CQ, (void *)args[0]));
-	if (rec_call_ends_owned(call) && args[0])
-		rec_owned_save(&before, (void *)args[0]);
-	errno = saved;
-	c->span = rec_span_begin();
+	if (c->call == VCALL_ibv_dereg_mr && c->ending)
+		rec_mr_final(rec_obj_find(VOBJ_MR, (void *)c->args[0]));
+	else if (c->call == VCALL_ibv_destroy_cq && c->ending)
+		rec_poll_record_empty(rec_obj_find(VOBJ_CQ, (void *)c->args[0]));
+	rec_span_keep(&c->op.scratch[TAP_RECORD], rec_span_begin());
+	return TAP_PASS;
+}
+
+void rec_call_returned(struct tap_call *c)
+{
+	c->op.scratch[TAP_RECORD].word[2] = vt_order_next(&rec.w);
+	c->op.scratch[TAP_RECORD].word[3] = vt_now();
 }
 
 /*
@@ -155,34 +122,21 @@ static u64 rec_fd_file_id(u64 fd)
 	return (mix64(mix64((u64)st.st_dev) ^ (u64)st.st_ino) >> 2) | VCALL_FILE;
 }
 
-/* Describes devices that the call has opened. Frees objects whose address it has reused. */
-static void rec_call_add_objects(void)
+/* Writes the line of a call with its facts. */
+static void rec_call_write_line(const struct tap_call *c)
 {
-	struct rec_obj *o;
-
-	for (o = rec_thread.fresh; o; o = o->next_fresh) {
-		if (o->replaced)
-			rec_obj_free(o->replaced);
-		o->replaced = NULL;
-		if (o->kind == VOBJ_CTX)
-			rec_devices_add((struct ibv_context *)(uintptr_t)o->key);
-	}
-}
-
-/* Completes the line of a call, and writes it with its facts. */
-static void rec_call_write_line(struct rec_call *c, u64 ret, int err)
-{
-	struct vcall_text *t = rec_thread.text;
+	const struct tap_scratch *mine = &c->op.scratch[TAP_RECORD];
+	const struct vcall_text *t = c->text;
 	u64 facts[VCALL_FACTS];
 	struct vt_rec like;
 	u32 i;
 
 	memset(&like, 0, sizeof(like));
-	rec_record_stamp(&like, c->span);
-	rec_thread.makes = vcall_error(c->call, ret, err) ? 0 : vcall_made_kinds(c->call, c->args);
-	vcall_print_out(t, c->call, c->args, ret, err, &rec_env);
-	rec_thread.makes = 0;
-	rec_call_add_objects();
+	like.thread = rec_thread.ord;
+	like.begin = mine->word[0];
+	like.t_begin = mine->word[1];
+	like.end = mine->word[2];
+	like.t_end = mine->word[3];
 	for (i = 0; i < t->n_facts; i++)
 		facts[i] = t->facts[i].kind == VFACT_FD ? rec_fd_file_id(t->facts[i].value)
 							: t->facts[i].value;
@@ -201,7 +155,6 @@ static void rec_call_mr_new(enum vcall call, const u64 *args, struct ibv_mr *mr)
 
 	if (!o)
 		return;
-	rec_obj_set_alias(o, mr->lkey);
 	switch (call) {
 	case VCALL_ibv_reg_mr:
 		rec_mr_new(o, args[1], args[2], args[1], args[3]);
@@ -223,7 +176,6 @@ static void rec_call_mr_changed(const u64 *args)
 
 	if (!o)
 		return;
-	rec_obj_set_alias(o, mr->lkey);
 	if (args[1] & (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS)) {
 		bool moved = args[1] & IBV_REREG_MR_CHANGE_TRANSLATION;
 		u64 addr = moved ? args[3] : o->mr.addr, len = moved ? args[4] : o->mr.len;
@@ -238,31 +190,43 @@ static void rec_call_mr_changed(const u64 *args)
 	o->mr.rkey = mr->rkey;
 }
 
-void rec_call_end(struct rec_call *c, u64 ret)
+static bool rec_call_found_nothing(const struct tap_call *c)
 {
-	const struct vfield *end = rec_call_ended_arg(c->call);
-	int err = errno;
-	int failed = vcall_error(c->call, ret, err);
+	return c->failed == EAGAIN &&
+	       (c->call == VCALL_rdma_get_cm_event || c->call == VCALL_ibv_get_async_event);
+}
 
-	c->failed = failed;
-	/* A non-blocking call found no event: like an empty poll, it is not recorded. */
-	if (failed == EAGAIN &&
-	    (c->call == VCALL_rdma_get_cm_event || c->call == VCALL_ibv_get_async_event))
-		return;
-	rec_call_write_line(c, ret, err);
-	if (!failed) {
-		rec_devices_add_address(c->call, c->args);
-		if (vcall_descs[c->call].ret == VRET_NEW + VOBJ_MR)
-			rec_call_mr_new(c->call, c->args, (void *)ret);
-		if (rec_call_ends_owned(c->call) && c->args[0])
-			rec_owned_drop(c->call, (void *)c->args[0]);
-		if (end)
-			rec_call_drop_object(end->obj, (void *)c->args[end->off / 8], c->ending);
-	}
-	if (c->call == VCALL_ibv_rereg_mr && !failed)
+/* Follows what a successful call has done to objects. */
+static void rec_call_follow(const struct tap_call *c)
+{
+	rec_devices_add_address(c->call, c->args);
+	if (vcall_descs[c->call].ret == VRET_NEW + VOBJ_MR)
+		rec_call_mr_new(c->call, c->args, (void *)c->ret);
+	switch (c->call) {
+	case VCALL_ibv_rereg_mr:
 		rec_call_mr_changed(c->args);
-	if (c->call == VCALL_ibv_modify_qp && !failed && c->args[2] & IBV_QP_STATE &&
-	    ((const struct ibv_qp_attr *)c->args[1])->qp_state == IBV_QPS_RESET)
-		rec_recv_reset(rec_obj_find(VOBJ_QP, (void *)c->args[0]));
-	errno = err;
+		break;
+	case VCALL_ibv_create_cq_ex:
+	case VCALL_ibv_create_qp_ex:
+	case VCALL_rdma_create_qp_ex:
+		rec_object_extend(c);
+		break;
+	case VCALL_ibv_modify_qp:
+		if (c->args[2] & IBV_QP_STATE &&
+		    ((const struct ibv_qp_attr *)c->args[1])->qp_state == IBV_QPS_RESET)
+			rec_recv_reset(rec_obj_find(VOBJ_QP, (void *)c->args[0]));
+		break;
+	default:
+		break;
+	}
+}
+
+void rec_call_end(struct tap_call *c)
+{
+	/* A non-blocking call found no event: like an empty poll, it is not recorded. */
+	if (rec_call_found_nothing(c) || (c->failed && c->inexact))
+		return;
+	rec_call_write_line(c);
+	if (!c->failed)
+		rec_call_follow(c);
 }

@@ -8,7 +8,7 @@
  */
 #include "traces/record/devices.h"
 #include "traces/calls/devices.h"
-#include "traces/record/next_symbol.h"
+#include "libtap/next_symbol.h"
 #include "traces/record/profile.h"
 #include "traces/record/session.h"
 #include "traces/vtrace/devices.h"
@@ -57,20 +57,20 @@ static bool rec_devices_find_api(struct vdev_api *api)
 {
 	static void *list, *free_list, *guid, *device, *port, *gid;
 
-	api->list = (__typeof__(api->list))rec_next_symbol(&list, "ibv_get_device_list");
+	api->list = (__typeof__(api->list))tap_next_symbol(&list, "ibv_get_device_list");
 	api->free_list =
-		(__typeof__(api->free_list))rec_next_symbol(&free_list, "ibv_free_device_list");
-	api->guid = (__typeof__(api->guid))rec_next_symbol(&guid, "ibv_get_device_guid");
-	api->device = (__typeof__(api->device))rec_next_symbol(&device, "ibv_query_device");
-	api->port = (__typeof__(api->port))rec_next_symbol(&port, "ibv_query_port");
-	api->gid = (__typeof__(api->gid))rec_next_symbol(&gid, "_ibv_query_gid_ex");
+		(__typeof__(api->free_list))tap_next_symbol(&free_list, "ibv_free_device_list");
+	api->guid = (__typeof__(api->guid))tap_next_symbol(&guid, "ibv_get_device_guid");
+	api->device = (__typeof__(api->device))tap_next_symbol(&device, "ibv_query_device");
+	api->port = (__typeof__(api->port))tap_next_symbol(&port, "ibv_query_port");
+	api->gid = (__typeof__(api->gid))tap_next_symbol(&gid, "_ibv_query_gid_ex");
 	return api->list && api->free_list && api->guid && api->device && api->port;
 }
 
 static void rec_devices_pause_counting(bool on)
 {
 	static void *slot;
-	void (*fn)(bool) = (__typeof__(fn))next_symbol_resolve(&slot, "rdmaemu_not_counted");
+	void (*fn)(bool) = (__typeof__(fn))tap_next_symbol_loaded(&slot, "rdmaemu_not_counted");
 
 	if (fn)
 		fn(on);

@@ -14,7 +14,7 @@
  * recorded as a whole when they are compared next.
  */
 #include "traces/record/memory.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/record.h"
 #include "traces/record/session.h"
 
@@ -49,7 +49,7 @@ static void rec_mem_record(const struct rec_obj *o, enum vt_mem_what what, u64 o
 	if (!r)
 		return;
 	body = vt_rec_body(r);
-	body->mr = o->ord;
+	body->mr = o->tap->ord;
 	body->what = what;
 	body->off = off;
 	body->len = len;
@@ -220,7 +220,7 @@ static void rec_shadow_alloc(struct rec_obj *o)
 
 	if (o->mr.len > left) {
 		rec_note("mr%u: no room for %llu bytes of contents: only their hash is recorded",
-			 o->ord, (unsigned long long)o->mr.len);
+			 o->tap->ord, (unsigned long long)o->mr.len);
 		return;
 	}
 	mem = mmap(NULL, rec_shadow_alloc_size(o->mr.len), PROT_READ | PROT_WRITE,
@@ -281,7 +281,7 @@ void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access)
 
 void rec_mr_final(struct rec_obj *o)
 {
-	if (!o->mr.len || rec.payload == REC_NONE || !o->ord)
+	if (!o || !o->mr.len || rec.payload == REC_NONE || !o->tap->ord)
 		return;
 	pthread_mutex_lock(&lock);
 	if (o->mr.shadow)
@@ -289,7 +289,7 @@ void rec_mr_final(struct rec_obj *o)
 	if (o->mr.len <= FINAL_MAX && rec_mem_is_readable(o->mr.addr, o->mr.len))
 		rec_mem_record(o, VT_MEM_FINAL, 0, o->mr.len, NULL, 0);
 	else
-		rec_note("mr%u: its %llu bytes are unmapped, or too many for a hash", o->ord,
+		rec_note("mr%u: its %llu bytes are unmapped, or too many for a hash", o->tap->ord,
 			 (unsigned long long)o->mr.len);
 	pthread_mutex_unlock(&lock);
 }
@@ -421,9 +421,12 @@ u64 rec_mr_address(const struct rec_obj *mr, u64 addr)
 	return mr && mr->mr.len ? addr - mr->mr.iova + mr->mr.addr : addr;
 }
 
-void rec_mr_forget(struct rec_obj *o)
+void rec_mr_forget(struct tap_obj *mr)
 {
+	struct rec_obj *o = rec_obj_of(mr);
+
 	pthread_mutex_init(&lock, NULL);
 	exposed = shadows = NULL;
-	memset(&o->mr, 0, sizeof(o->mr));
+	if (o)
+		memset(&o->mr, 0, sizeof(o->mr));
 }

@@ -3,17 +3,20 @@
 #ifndef TRACES_RECORD_MEMORY_H
 #define TRACES_RECORD_MEMORY_H
 
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 
 /* --- memory.c --- */
 
 /** rec_mr_new() - record the first contents of a new MR. @addr: 0: not the program's memory */
 void rec_mr_new(struct rec_obj *o, u64 addr, u64 len, u64 iova, u64 access);
-/** rec_mr_final() - record the contents of an MR before it is deregistered, or at the end. */
+/**
+ * rec_mr_final() - record the contents of an MR before it is deregistered, or at the end. @o: NULL:
+ * unknown
+ */
 void rec_mr_final(struct rec_obj *o);
 void rec_mr_free(struct rec_obj *o);
 /** rec_mr_forget() - in a child of fork(): forget an MR of the parent. */
-void rec_mr_forget(struct rec_obj *mr);
+void rec_mr_forget(struct tap_obj *mr);
 /** rec_mr_address() - the program's address for one in a work request. @mr: of its key, or NULL */
 u64 rec_mr_address(const struct rec_obj *mr, u64 addr);
 /**

@@ -6,7 +6,7 @@
  * before anything else of that thread: a replay plays the records of a thread in their order.
  */
 #include "traces/record/poll_record.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/record.h"
 
 #include <stdlib.h>
@@ -22,12 +22,35 @@ struct vt_rec *rec_poll_begin(struct rec_obj *cq, int ret, u32 n, struct vt_wc *
 	if (!r)
 		return NULL;
 	body = vt_rec_body(r);
-	body->cq = cq ? cq->ord : 0;
+	body->cq = cq ? cq->tap->ord : 0;
 	body->n = n;
 	body->ret = ret;
 	body->empty = cq ? exchange(&cq->empty, 0) : 0;
 	*wc = (struct vt_wc *)(body + 1);
 	return r;
+}
+
+void rec_poll_fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct tap_obj *ctx)
+{
+	const struct tap_obj *qp = tap_obj_find_qpn(ctx, wc->qp_num);
+
+	to->wr_id = wc->wr_id;
+	to->status = wc->status;
+	to->vendor_err = wc->vendor_err;
+	to->qp = qp ? qp->ord : 0;
+	to->qp_num = wc->qp_num;
+	/* Other fields of a failed completion are undefined. */
+	if (wc->status != IBV_WC_SUCCESS)
+		return;
+	to->opcode = wc->opcode;
+	to->byte_len = wc->byte_len;
+	to->imm = wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ? wc->imm_data : 0;
+	to->src_qp = wc->src_qp;
+	to->wc_flags = wc->wc_flags;
+	to->pkey_index = wc->pkey_index;
+	to->slid = wc->slid;
+	to->sl = wc->sl;
+	to->dlid_path_bits = wc->dlid_path_bits;
 }
 
 void rec_cqop_record(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op)
@@ -43,9 +66,12 @@ void rec_cqop_record(enum vt_kind kind, struct rec_span span, const struct vt_cq
 
 void rec_poll_record_empty(struct rec_obj *cq)
 {
-	struct vt_cqop op = { .cq = cq->ord, .n = exchange(&cq->empty, 0) };
+	struct vt_cqop op = { .cq = cq ? cq->tap->ord : 0 };
 
-	if (op.n && cq->ord)
+	if (!op.cq)
+		return;
+	op.n = exchange(&cq->empty, 0);
+	if (op.n)
 		rec_cqop_record(VT_EMPTY, rec_span_begin(), &op);
 }
 

@@ -3,7 +3,7 @@
 #ifndef TRACES_RECORD_POLL_RECORD_H
 #define TRACES_RECORD_POLL_RECORD_H
 
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 
 /** struct rec_span - when a call began. */
 struct rec_span {
@@ -13,9 +13,8 @@ struct rec_span {
 
 #define REC_CQEX_BATCH 256u /* completions of a record; more get another one */
 
-/** struct rec_cqex - an extended CQ, and the completions of its current poll. */
+/** struct rec_cqex - the completions of the current poll of an extended CQ. */
 struct rec_cqex {
-	struct ibv_cq_ex low; /* its functions before they were patched */
 	struct rec_span span;
 	u32 n;
 	struct vt_wc wc[REC_CQEX_BATCH];
@@ -30,9 +29,11 @@ struct rec_cqex {
  * Return: NULL: the trace takes no more.
  */
 struct vt_rec *rec_poll_begin(struct rec_obj *cq, int ret, u32 n, struct vt_wc **wc);
+/** rec_poll_fill_wc() - fill in a completion of a record, which is 0. */
+void rec_poll_fill_wc(struct vt_wc *to, const struct ibv_wc *wc, const struct tap_obj *ctx);
 /** rec_cqop_record() - write a record of an operation on a CQ. */
 void rec_cqop_record(enum vt_kind kind, struct rec_span span, const struct vt_cqop *op);
-/** rec_poll_record_empty() - record the remaining empty polls of a CQ, at its end. */
+/** rec_poll_record_empty() - record the remaining empty polls of a CQ, at its end. @cq: or NULL */
 void rec_poll_record_empty(struct rec_obj *cq);
 /** rec_cqex_record_poll() - record a poll of an extended CQ. */
 void rec_cqex_record_poll(struct rec_obj *o, struct rec_span span, const struct vt_wc *wc, u32 n,

@@ -7,27 +7,28 @@
  * against the end.
  */
 #include "traces/record/post.h"
+#include "traces/record/hooks.h"
 #include "traces/record/memory.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/poll_record.h"
 #include "traces/record/received.h"
 #include "traces/record/record.h"
 #include "traces/record/session.h"
-#include "traces/record/start.h"
+#include "traces/record/tag_ops.h"
 
 #include <stdlib.h>
 
 #define CHAIN_MAX 4096u /* work requests of a call; a longer chain is posted, but not recorded */
 
 struct rec_obj *rec_sge_fill(struct vt_sge *to, const struct ibv_sge *sge,
-			     const struct rec_obj *ctx, bool without_key)
+			     const struct tap_obj *ctx, bool without_key)
 {
 	struct rec_obj *mr = without_key ? NULL : rec_obj_find_mr(ctx, sge->lkey);
 
 	to->addr = sge->addr;
 	to->len = sge->length;
 	to->lkey = without_key ? 0 : sge->lkey;
-	to->mr = mr ? mr->ord : 0;
+	to->mr = mr ? mr->tap->ord : 0;
 	return mr;
 }
 
@@ -91,7 +92,7 @@ struct plan {
 	bool crc;
 };
 
-static struct plan rec_send_plan_payload(const struct rec_obj *ctx, const struct ibv_send_wr *wr)
+static struct plan rec_send_plan_payload(const struct tap_obj *ctx, const struct ibv_send_wr *wr)
 {
 	bool inline_data = wr->send_flags & IBV_SEND_INLINE;
 	u32 i, n = rec_post_sge_count(wr->num_sge);
@@ -154,9 +155,9 @@ static void rec_send_fill_opcode(struct vt_wr *to, const struct ibv_send_wr *wr,
 		to->swap = wr->wr.atomic.swap;
 		break;
 	case IBV_WR_BIND_MW:
-		to->mw = rec_obj_ord(VOBJ_MW, wr->bind_mw.mw);
+		to->mw = tap_obj_ord(VOBJ_MW, wr->bind_mw.mw);
 		to->mw_rkey = wr->bind_mw.rkey;
-		to->mw_mr = rec_obj_ord(VOBJ_MR, wr->bind_mw.bind_info.mr);
+		to->mw_mr = tap_obj_ord(VOBJ_MR, wr->bind_mw.bind_info.mr);
 		to->mw_access = wr->bind_mw.bind_info.mw_access_flags;
 		to->mw_addr = wr->bind_mw.bind_info.addr;
 		to->mw_len = wr->bind_mw.bind_info.length;
@@ -169,7 +170,7 @@ static void rec_send_fill_opcode(struct vt_wr *to, const struct ibv_send_wr *wr,
 		break;
 	}
 	if (type == IBV_QPT_UD) {
-		to->ah = rec_obj_ord(VOBJ_AH, wr->wr.ud.ah);
+		to->ah = tap_obj_ord(VOBJ_AH, wr->wr.ud.ah);
 		to->remote_qpn = wr->wr.ud.remote_qpn;
 		to->remote_qkey = wr->wr.ud.remote_qkey;
 	} else if (type == IBV_QPT_XRC_SEND) {
@@ -177,7 +178,7 @@ static void rec_send_fill_opcode(struct vt_wr *to, const struct ibv_send_wr *wr,
 	}
 }
 
-static bool rec_send_fill_wr(struct fill *f, const struct rec_obj *ctx,
+static bool rec_send_fill_wr(struct fill *f, const struct tap_obj *ctx,
 			     const struct ibv_send_wr *wr, enum ibv_qp_type type, struct plan p)
 {
 	bool inline_data = wr->send_flags & IBV_SEND_INLINE;
@@ -223,33 +224,30 @@ static bool rec_send_fill_wr(struct fill *f, const struct rec_obj *ctx,
 	return true;
 }
 
-struct post {
-	struct vt_rec *rec;
-	struct vt_post *body;
-	struct rec_span span;
-};
-
-static bool rec_post_record_begin(struct post *p, enum vt_kind kind, size_t size, u32 obj, u32 n)
+/* Return: NULL: the trace takes no more. */
+static struct vt_rec *rec_post_record_begin(enum vt_kind kind, size_t size, const struct tap_obj *o,
+					    u32 n)
 {
-	p->rec = rec_record_begin(kind, sizeof(*p->body) + size);
-	if (!p->rec)
-		return false;
-	p->body = vt_rec_body(p->rec);
-	p->body->obj = obj;
-	p->body->n = n;
-	p->body->bad = n;
-	return true;
+	struct vt_rec *r = rec_record_begin(kind, sizeof(struct vt_post) + size);
+	struct vt_post *body;
+
+	if (!r)
+		return NULL;
+	body = vt_rec_body(r);
+	body->obj = o ? o->ord : 0;
+	body->n = n;
+	body->bad = n;
+	return r;
 }
 
-static void rec_post_record_end(struct post *p, int ret, u32 bad)
+static void rec_post_record_end(struct vt_rec *r, struct rec_span span, int ret, u32 bad)
 {
-	int saved = errno;
+	struct vt_post *body = vt_rec_body(r);
 
-	p->body->ret = ret;
-	p->body->bad = bad;
-	rec_record_stamp(p->rec, p->span);
-	vt_rec_commit(p->rec);
-	errno = saved;
+	body->ret = ret;
+	body->bad = bad;
+	rec_record_stamp(r, span);
+	vt_rec_commit(r);
 }
 
 /* Return: the length of the chain, or CHAIN_MAX + 1 if it is longer. */
@@ -262,63 +260,55 @@ static u32 rec_send_chain_len(const struct ibv_send_wr *wr)
 	return n;
 }
 
-static bool rec_send_record_chain(struct post *p, struct ibv_qp *qp, const struct rec_obj *o,
-				  const struct ibv_send_wr *first, u32 n)
+static struct vt_rec *rec_send_record_chain(const struct tap_post *p, u32 n)
 {
 	struct plan small[16], *plan = n <= ARRAY_SIZE(small) ? small : calloc(n, sizeof(*plan));
-	const struct rec_obj *ctx = o ? o->ctx_obj : NULL;
-	const struct ibv_send_wr *wr = first;
+	const struct tap_obj *ctx = p->obj ? p->obj->ctx_obj : NULL;
+	enum ibv_qp_type type = ((const struct ibv_qp *)p->handle)->qp_type;
+	const struct ibv_send_wr *wr = p->send;
+	struct vt_post *body;
+	struct vt_rec *r;
 	size_t size = 0;
 	struct fill f;
-	bool ok;
 	u32 i;
 
 	if (!plan)
-		return false;
+		return NULL;
 	for (i = 0; i < n; i++, wr = wr->next) {
 		plan[i] = rec_send_plan_payload(ctx, wr);
 		size += rec_send_record_size(wr, plan[i]);
 	}
-	ok = rec_post_record_begin(p, VT_POST_SEND, size, o ? o->ord : 0, n);
-	f.at = ok ? (u8 *)(p->body + 1) : NULL;
-	f.end = ok ? f.at + size : NULL;
-	for (i = 0, wr = first; i < n && ok; i++, wr = wr->next)
-		if (!rec_send_fill_wr(&f, ctx, wr, qp->qp_type, plan[i]))
-			p->body->n = i, ok = false;
+	r = rec_post_record_begin(VT_POST_SEND, size, p->obj, n);
+	body = r ? vt_rec_body(r) : NULL;
+	f.at = r ? (u8 *)(body + 1) : NULL;
+	f.end = r ? f.at + size : NULL;
+	for (i = 0, wr = p->send; r && i < body->n; i++, wr = wr->next)
+		if (!rec_send_fill_wr(&f, ctx, wr, type, plan[i]))
+			body->n = i;
 	if (plan != small)
 		free(plan);
-	return p->rec;
+	return r;
 }
 
-int rec_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static struct vt_rec *rec_send_begin(struct tap_post *p, u32 n)
 {
-	struct rec_ctx *ctx = rec_ctx_find(qp->context);
-	struct ibv_send_wr *failed = NULL, *at = wr;
-	struct rec_obj *o;
-	struct post p = { .rec = NULL };
-	u32 n, i = 0;
-	int ret;
-
-	if (!rec_enter())
-		return ctx->ops.post_send(qp, wr, bad);
-	o = rec_obj_find(VOBJ_QP, qp);
-	n = rec_send_chain_len(wr);
-	if (n > CHAIN_MAX)
+	if (n > CHAIN_MAX) {
 		rec_note("ibv_post_send: more than %u work requests at once", CHAIN_MAX);
-	else {
-		rec_mem_scan_exposed(true);
-		rec_send_record_chain(&p, qp, o, wr, n);
+		return NULL;
 	}
-	p.span = rec_span_begin();
-	ret = ctx->ops.post_send(qp, wr, &failed);
-	if (ret && bad)
-		*bad = failed;
-	for (; at && at != failed && i < n; at = at->next)
+	rec_mem_scan_exposed(true);
+	return rec_send_record_chain(p, n);
+}
+
+/* Return: how many were posted of @n. */
+static u32 rec_send_count_posted(const struct tap_post *p, u32 n)
+{
+	const struct ibv_send_wr *at = p->send;
+	u32 i = 0;
+
+	for (; at && at != p->bad_send && i < n; at = at->next)
 		i++;
-	if (p.rec)
-		rec_post_record_end(&p, ret, ret ? i : n);
-	rec_leave();
-	return ret;
+	return i;
 }
 
 /* --- receives --- */
@@ -336,18 +326,23 @@ static u32 rec_recv_chain_len(const struct ibv_recv_wr *wr, size_t *size)
 	return n;
 }
 
-static void rec_recv_record_chain(struct post *p, enum vt_kind kind, const struct rec_obj *o,
-				  const struct ibv_recv_wr *wr, u32 n, size_t size)
+static struct vt_rec *rec_recv_record_chain(enum vt_kind kind, const struct tap_post *p, u32 n,
+					    size_t size)
 {
+	const struct tap_obj *ctx = p->obj ? p->obj->ctx_obj : NULL;
+	struct vt_rec *r = rec_post_record_begin(kind, size, p->obj, n);
+	const struct ibv_recv_wr *wr = p->recv;
+	struct vt_post *body;
 	struct vt_sge *sge;
 	struct vt_wr *to;
 	struct fill f;
 	u32 i, k, num;
 	u8 *start;
 
-	if (!rec_post_record_begin(p, kind, size, o ? o->ord : 0, n))
-		return;
-	f.at = (u8 *)(p->body + 1);
+	if (!r)
+		return NULL;
+	body = vt_rec_body(r);
+	f.at = (u8 *)(body + 1);
 	f.end = f.at + size;
 	for (i = 0; i < n; i++, wr = wr->next) {
 		num = rec_post_sge_count(wr->num_sge);
@@ -355,85 +350,86 @@ static void rec_recv_record_chain(struct post *p, enum vt_kind kind, const struc
 		to = rec_post_fill_reserve(&f, sizeof(*to));
 		sge = to ? rec_post_fill_reserve(&f, num * sizeof(*sge)) : NULL;
 		if (!sge) {
-			p->body->n = i;
-			return;
+			body->n = i;
+			return r;
 		}
 		to->wr_id = wr->wr_id;
 		to->n_sge = num;
 		for (k = 0; k < num; k++)
-			rec_sge_fill(&sge[k], &wr->sg_list[k], o ? o->ctx_obj : NULL, false);
+			rec_sge_fill(&sge[k], &wr->sg_list[k], ctx, false);
 		to->size = (u32)(f.at - start);
 	}
+	return r;
 }
 
-/* Posts receives to a queue. */
-typedef int (*post_fn)(void *queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-
-static int rec_recv_post_chain(enum vt_kind kind, enum vobj obj, void *queue, post_fn lower,
-			       struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static enum vt_kind rec_recv_kind(enum tap_queue queue)
 {
-	struct ibv_recv_wr *failed = NULL, *at = wr;
-	struct post p = { .rec = NULL };
-	struct rec_obj *o = rec_obj_find(obj, queue);
+	return queue == TAP_RECV ? VT_POST_RECV : queue == TAP_SRQ ? VT_POST_SRQ : VT_POST_WQ;
+}
+
+static struct vt_rec *rec_recv_begin(struct tap_post *p, u32 *n)
+{
+	struct vt_rec *r = NULL;
 	size_t size;
-	u32 n, i = 0;
-	int ret;
 
-	n = rec_recv_chain_len(wr, &size);
-	if (n > CHAIN_MAX)
+	*n = rec_recv_chain_len(p->recv, &size);
+	if (*n > CHAIN_MAX) {
 		rec_note("%s: more than %u work requests at once", "ibv_post_recv", CHAIN_MAX);
-	else
-		rec_recv_record_chain(&p, kind, o, wr, n, size);
-	if (kind != VT_POST_WQ && n <= CHAIN_MAX)
-		rec_recv_posted(o, wr, n);
-	p.span = rec_span_begin();
-	ret = lower(queue, wr, &failed);
-	if (ret && bad)
-		*bad = failed;
-	for (; at && at != failed && i < n; at = at->next)
+		return NULL;
+	}
+	r = rec_recv_record_chain(rec_recv_kind(p->queue), p, *n, size);
+	if (p->queue != TAP_WQ)
+		rec_recv_posted(rec_obj_of(p->obj), p->recv, *n);
+	return r;
+}
+
+/* Return: how many were posted of @n. */
+static u32 rec_recv_count_posted(const struct tap_post *p, u32 n)
+{
+	const struct ibv_recv_wr *at = p->recv;
+	u32 i = 0;
+
+	for (; at && at != p->bad_recv && i < n; at = at->next)
 		i++;
-	if (ret && kind != VT_POST_WQ && n <= CHAIN_MAX)
-		rec_recv_refused(o, failed, n - i);
-	if (p.rec)
-		rec_post_record_end(&p, ret, ret ? i : n);
-	return ret;
+	return i;
 }
 
-int rec_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	struct rec_ctx *ctx = rec_ctx_find(qp->context);
-	int ret;
+/* --- hooks --- */
 
-	if (!rec_enter())
-		return ctx->ops.post_recv(qp, wr, bad);
-	ret = rec_recv_post_chain(VT_POST_RECV, VOBJ_QP, qp, (post_fn)(void *)ctx->ops.post_recv,
-				  wr, bad);
-	rec_leave();
-	return ret;
+enum tap_verdict rec_post_begin(struct tap_post *p)
+{
+	struct tap_scratch *mine = &p->op.scratch[TAP_RECORD];
+	u32 n = 0;
+
+	if (p->queue == TAP_SEND) {
+		n = rec_send_chain_len(p->send);
+		mine->ptr = rec_send_begin(p, n);
+	} else if (p->queue == TAP_TAG_OPS) {
+		mine->ptr = rec_tag_record_begin(p->obj, p->ops);
+	} else {
+		mine->ptr = rec_recv_begin(p, &n);
+	}
+	mine->word[2] = n;
+	rec_span_keep(mine, rec_span_begin());
+	return TAP_PASS;
 }
 
-int rec_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+void rec_post_end(struct tap_post *p)
 {
-	struct rec_ctx *ctx = rec_ctx_find(srq->context);
-	int ret;
+	const struct tap_scratch *mine = &p->op.scratch[TAP_RECORD];
+	struct rec_span span = rec_span_kept(mine);
+	u32 n = (u32)mine->word[2], posted = n;
 
-	if (!rec_enter())
-		return ctx->ops.post_srq_recv(srq, wr, bad);
-	ret = rec_recv_post_chain(VT_POST_SRQ, VOBJ_SRQ, srq,
-				  (post_fn)(void *)ctx->ops.post_srq_recv, wr, bad);
-	rec_leave();
-	return ret;
-}
-
-int rec_post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	const struct rec_obj *o = rec_obj_find(VOBJ_WQ, wq);
-	__typeof__(wq->post_recv) lower = (__typeof__(lower))o->low[0];
-	int ret;
-
-	if (!rec_enter())
-		return lower(wq, wr, bad);
-	ret = rec_recv_post_chain(VT_POST_WQ, VOBJ_WQ, wq, (post_fn)(void *)lower, wr, bad);
-	rec_leave();
-	return ret;
+	if (p->queue == TAP_TAG_OPS) {
+		if (mine->ptr)
+			rec_tag_record_end(mine->ptr, span, p);
+		return;
+	}
+	if (p->ret)
+		posted = p->queue == TAP_SEND ? rec_send_count_posted(p, n)
+					      : rec_recv_count_posted(p, n);
+	if (p->ret && (p->queue == TAP_RECV || p->queue == TAP_SRQ) && n <= CHAIN_MAX)
+		rec_recv_refused(rec_obj_of(p->obj), p->bad_recv, n - posted);
+	if (mine->ptr)
+		rec_post_record_end(mine->ptr, span, p->ret, posted);
 }

@@ -5,7 +5,7 @@
  * as inline data and flows, keep the emulator's defaults.
  */
 #include "traces/record/profile.h"
-#include "traces/record/next_symbol.h"
+#include "libtap/next_symbol.h"
 #include "traces/record/session.h"
 #include "traces/vtrace/profile_bounds.h"
 
@@ -166,7 +166,7 @@ static void rec_profile_append_pkeys(struct profile_text *t, struct ibv_context 
 {
 	static void *slot;
 	int (*query)(struct ibv_context *, uint8_t, int, __be16 *) =
-		(__typeof__(query))rec_next_symbol(&slot, "ibv_query_pkey");
+		(__typeof__(query))tap_next_symbol(&slot, "ibv_query_pkey");
 	__be16 key;
 	int i;
 
@@ -184,7 +184,7 @@ static void rec_profile_append_port(struct profile_text *t, struct ibv_context *
 {
 	static void *slot;
 	int (*query)(struct ibv_context *, uint8_t, int, union ibv_gid *) =
-		(__typeof__(query))rec_next_symbol(&slot, "ibv_query_gid");
+		(__typeof__(query))tap_next_symbol(&slot, "ibv_query_gid");
 	bool ethernet = p->link_layer == IBV_LINK_LAYER_ETHERNET;
 	union ibv_gid gid;
 
@@ -271,7 +271,7 @@ static int rec_profile_query_device(struct ibv_context *ctx, struct ibv_device_a
 
 	if (vctx)
 		return vctx->query_device_ex(ctx, NULL, a, sizeof(*a));
-	query = (__typeof__(query))rec_next_symbol(&slot, "ibv_query_device");
+	query = (__typeof__(query))tap_next_symbol(&slot, "ibv_query_device");
 	return query ? query(ctx, &a->orig_attr) : ENOSYS;
 }
 
@@ -283,7 +283,7 @@ static int rec_profile_query_port(struct ibv_context *ctx, struct ibv_port_attr 
 
 	if (vctx)
 		return vctx->query_port(ctx, 1, p, sizeof(*p));
-	query = (__typeof__(query))rec_next_symbol(&slot, "ibv_query_port");
+	query = (__typeof__(query))tap_next_symbol(&slot, "ibv_query_port");
 	return query ? query(ctx, 1, (struct _compat_ibv_port_attr *)p) : ENOSYS;
 }
 

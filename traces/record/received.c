@@ -16,7 +16,7 @@
  */
 #include "traces/record/received.h"
 #include "traces/record/memory.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/session.h"
 
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static bool rec_recv_queue_grow(struct rec_recvs *q)
 }
 
 static void rec_recv_queue_push(struct rec_recvs *q, const struct ibv_recv_wr *wr,
-				const struct rec_obj *ctx)
+				const struct tap_obj *ctx)
 {
 	struct held *to;
 	u32 i;
@@ -94,7 +94,7 @@ static void rec_recv_queue_push(struct rec_recvs *q, const struct ibv_recv_wr *w
 		to->sge[i].addr = rec_mr_address(mr, sge->addr);
 		to->sge[i].len = sge->length;
 		to->sge[i].lkey = sge->lkey;
-		to->sge[i].mr = mr ? mr->ord : 0;
+		to->sge[i].mr = mr ? mr->tap->ord : 0;
 	}
 }
 
@@ -106,7 +106,7 @@ void rec_recv_posted(struct rec_obj *o, const struct ibv_recv_wr *wr, u32 n)
 	if (!o->recvs)
 		o->recvs = calloc(1, sizeof(*o->recvs));
 	for (; o->recvs && !o->recvs->blind && n; n--, wr = wr->next)
-		rec_recv_queue_push(o->recvs, wr, o->ctx_obj);
+		rec_recv_queue_push(o->recvs, wr, o->tap->ctx_obj);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -198,14 +198,14 @@ static bool rec_recv_queue_take(struct rec_recvs *q, bool srq, u64 wr_id, struct
  * Whether the MRs of the receive have not been deregistered since it was posted. The caller holds
  * the lock.
  */
-static bool rec_recv_has_its_mrs(const struct held *h, const struct rec_obj *ctx)
+static bool rec_recv_has_its_mrs(const struct held *h, const struct tap_obj *ctx)
 {
 	const struct rec_obj *mr;
 	u32 i;
 
 	for (i = 0; i < h->n; i++) {
 		mr = rec_obj_find_mr(ctx, h->sge[i].lkey);
-		if (!mr || !mr->mr.len || mr->ord != h->sge[i].mr)
+		if (!mr || !mr->mr.len || mr->tap->ord != h->sge[i].mr)
 			return false;
 	}
 	return true;
@@ -245,10 +245,10 @@ static bool rec_recv_crc(const struct held *h, u32 skip, u32 len, u32 *crc)
 	return true;
 }
 
-void rec_recv_completed(struct vt_wc *wc, const struct rec_obj *ctx)
+void rec_recv_completed(struct vt_wc *wc, const struct tap_obj *ctx)
 {
 	bool failed = wc->status != IBV_WC_SUCCESS, known = false;
-	const struct rec_obj *o;
+	const struct tap_obj *o;
 	struct rec_recvs *q;
 	struct held h;
 	u32 skip = 0;
@@ -256,11 +256,11 @@ void rec_recv_completed(struct vt_wc *wc, const struct rec_obj *ctx)
 	if (rec.payload == REC_NONE || (!failed && !(wc->opcode & IBV_WC_RECV)))
 		return;
 	pthread_mutex_lock(&lock);
-	o = rec_obj_find_qpn(ctx, wc->qp_num);
+	o = tap_obj_find_qpn(ctx, wc->qp_num);
 	skip = o && o->datagrams ? VT_GRH : 0;
 	if (o && o->srq)
-		o = rec_obj_find(VOBJ_SRQ, o->srq);
-	q = o ? o->recvs : NULL;
+		o = tap_obj_find(VOBJ_SRQ, o->srq);
+	q = rec_obj_of(o) ? rec_obj_of(o)->recvs : NULL;
 	/* A failed completion may be of either side. */
 	if (q && failed)
 		q->blind = true;

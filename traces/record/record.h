@@ -33,4 +33,16 @@ static inline void rec_record_stamp(struct vt_rec *r, struct rec_span s)
 	r->t_end = vt_now();
 }
 
+/** rec_span_keep(), rec_span_kept() - keep a span from one hook of an operation to another. */
+static inline void rec_span_keep(struct tap_scratch *to, struct rec_span s)
+{
+	to->word[0] = s.begin;
+	to->word[1] = s.t_begin;
+}
+
+static inline struct rec_span rec_span_kept(const struct tap_scratch *from)
+{
+	return (struct rec_span){ .begin = from->word[0], .t_begin = from->word[1] };
+}
+
 #endif

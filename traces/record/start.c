@@ -8,10 +8,9 @@
  * this is missing.
  */
 #include "traces/record/start.h"
-#include "libshim/interpose/interpose.h"
 #include "traces/record/devices.h"
 #include "traces/record/memory.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/poll_record.h"
 #include "traces/record/received.h"
 #include "traces/record/session.h"
@@ -21,14 +20,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-const char interpose_soname[] = "librdmaemu-record.so";
-
-/* Serializes rec_start(). */
-static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
 #define ENV_DIR	    "RDMAEMU_RECORD"
 #define ENV_PAYLOAD "RDMAEMU_RECORD_PAYLOAD"
@@ -155,29 +148,13 @@ static int rec_init_write_program(void)
 	return vt_writer_put_file(&rec.w, "program", text, (size_t)n);
 }
 
-static void rec_reset_child(void)
-{
-	if (rec.state == REC_ON)
-		vt_writer_forget(&rec.w);
-	rec.state = 0;
-	rec.epoch++;
-	rec_thread.depth = 0;
-	rec_obj_for_each(VOBJ_MR, rec_mr_forget);
-	rec_obj_forget_all();
-	rec_recv_forget();
-	rec_devices_reset();
-	pthread_mutex_init(&rec.lock, NULL);
-	pthread_mutex_init(&starting, NULL);
-}
-
-static u32 rec_init_session(void)
+bool rec_start(void)
 {
 	const char *dir = getenv(ENV_DIR);
-	static bool once;
 	int ret;
 
 	if (!dir || !*dir)
-		return REC_OFF;
+		return false;
 	rec.payload = rec_init_env_payload();
 	rec.per_wr = (u32)min_u32((u32)rec_init_env_bytes(ENV_PER_WR, PER_WR_DEFAULT), 16u << 20);
 	rec.room = rec_init_env_bytes(ENV_MEMORY, MEMORY_DEFAULT);
@@ -186,85 +163,46 @@ static u32 rec_init_session(void)
 	if (ret) {
 		rec_init_complain("rdmaemu record: %s: %s: this program is not recorded\n", dir,
 				  strerror(-ret));
-		return REC_OFF;
+		return false;
 	}
 	rec.pid = getpid();
-	if (!once && (rec_threads_init() || pthread_atfork(NULL, NULL, rec_reset_child)))
-		rec_init_complain("rdmaemu record: %s\n", strerror(ENOMEM));
-	once = true;
 	/* The file must exist before the first record: readers expect it. */
 	ret = rec_init_write_program();
 	if (!ret)
-		return REC_ON;
+		return true;
 	rec_init_complain("rdmaemu record: %s/program: %s: this program is not recorded\n",
 			  rec.w.dir, strerror(-ret));
 	vt_writer_forget(&rec.w);
-	return REC_OFF;
+	return false;
 }
 
-bool rec_start(void)
+void rec_fork_child(void)
 {
-	int saved = errno;
-
-	if (rec.state == REC_OFF)
-		return false;
-	pthread_mutex_lock(&starting);
-	/* Calls of the recorder itself are not recorded. */
-	rec_thread.depth++;
-	if (!rec.state)
-		store_release(&rec.state, rec_init_session());
-	rec_thread.depth--;
-	pthread_mutex_unlock(&starting);
-	errno = saved;
-	return rec.state == REC_ON;
+	vt_writer_forget(&rec.w);
+	tap_obj_for_each(VOBJ_MR, rec_mr_forget);
+	rec_recv_forget();
+	rec_devices_reset();
 }
 
 /* --- end --- */
 
-/* Runs once, and not in a child of vfork(), which shares its parent's memory. */
-static void rec_finish_session(void)
+static void rec_finish_mr(struct tap_obj *mr)
 {
-	static u32 done; /* epoch + 1 of the latest process that ended */
-	u32 mine = rec.epoch + 1;
+	rec_mr_final(rec_obj_of(mr));
+}
 
-	if (load_acquire(&rec.state) != REC_ON || rec.pid != getpid() ||
-	    exchange(&done, mine) == mine)
-		return;
-	/*
-	 * exit() within a recorded call, from a signal handler: this thread may hold the locks. The
-	 * trace ends as if the process was killed.
-	 */
-	if (rec_thread.depth || (!rec_thread.text && !rec_thread_init()))
-		return;
-	rec_thread.depth++;
-	rec_obj_for_each(VOBJ_MR, rec_mr_final);
-	rec_obj_for_each(VOBJ_CQ, rec_poll_record_empty);
+static void rec_finish_cq(struct tap_obj *cq)
+{
+	rec_poll_record_empty(rec_obj_of(cq));
+}
+
+void rec_finish(void)
+{
+	tap_obj_for_each(VOBJ_MR, rec_finish_mr);
+	tap_obj_for_each(VOBJ_CQ, rec_finish_cq);
 	/*
 	 * Other threads may continue until the process is gone: the closed writer takes no more
 	 * records.
 	 */
 	vt_writer_close(&rec.w);
-	rec_thread.depth--;
-}
-
-static __attribute__((destructor)) void rec_finish_at_exit(void)
-{
-	rec_finish_session();
-}
-
-HOOK(void, _exit, int status) __attribute__((noreturn));
-HOOK(void, _Exit, int status) __attribute__((noreturn));
-
-void hook__exit(int status)
-{
-	rec_finish_session();
-	libc_next(_exit)(status);
-	__builtin_unreachable();
-}
-
-void hook__Exit(int status)
-{
-	rec_finish_session();
-	libc_next(_Exit)(status);
-	__builtin_unreachable();
 }

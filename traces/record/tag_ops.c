@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tag matching: records ibv_post_srq_ops(), a record for each call with its whole chain. */
 #include "traces/record/tag_ops.h"
-#include "traces/record/object_table.h"
+#include "traces/record/object.h"
 #include "traces/record/poll_record.h"
 #include "traces/record/post.h"
 #include "traces/record/record.h"
 #include "traces/record/session.h"
-#include "traces/record/start.h"
 
 #define OPS_MAX 4096u /* of a call; more are posted, but not recorded */
 
@@ -32,7 +31,7 @@ static size_t rec_tag_chain_size(const struct ibv_ops_wr *op, u32 *n)
 
 /* The handle is a result of adding a tag, so it is filled in after the call. */
 static struct vt_wr *rec_tag_op_fill(struct vt_wr *to, const struct ibv_ops_wr *op,
-				     const struct rec_obj *srq)
+				     const struct tap_obj *srq)
 {
 	struct vt_sge *sge = (struct vt_sge *)(to + 1);
 	u32 i, n = rec_tag_op_sge_count(op);
@@ -55,7 +54,7 @@ static struct vt_wr *rec_tag_op_fill(struct vt_wr *to, const struct ibv_ops_wr *
 	return (struct vt_wr *)((u8 *)to + to->size);
 }
 
-static struct vt_rec *rec_tag_record_begin(const struct rec_obj *srq, const struct ibv_ops_wr *op)
+struct vt_rec *rec_tag_record_begin(const struct tap_obj *srq, const struct ibv_ops_wr *op)
 {
 	struct vt_post *body;
 	struct vt_rec *r;
@@ -76,41 +75,18 @@ static struct vt_rec *rec_tag_record_begin(const struct rec_obj *srq, const stru
 	return r;
 }
 
-static void rec_tag_record_end(struct vt_rec *r, struct rec_span span, const struct ibv_ops_wr *op,
-			       const struct ibv_ops_wr *failed, int ret)
+void rec_tag_record_end(struct vt_rec *r, struct rec_span span, const struct tap_post *p)
 {
 	struct vt_post *body = vt_rec_body(r);
 	struct vt_wr *to = (struct vt_wr *)(body + 1);
+	const struct ibv_ops_wr *op = p->ops;
 
-	body->ret = ret;
-	for (; body->bad < body->n && !(ret && op == failed); body->bad++, op = op->next) {
+	body->ret = p->ret;
+	for (; body->bad < body->n && !(p->ret && op == p->bad_ops); body->bad++, op = op->next) {
 		if (op->opcode == IBV_WR_TAG_ADD)
 			to->rkey = op->tm.handle;
 		to = (struct vt_wr *)((u8 *)to + to->size);
 	}
 	rec_record_stamp(r, span);
 	vt_rec_commit(r);
-}
-
-int rec_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad)
-{
-	struct rec_ctx *ctx = rec_ctx_find(srq->context);
-	struct ibv_ops_wr *failed = NULL;
-	struct rec_span span;
-	struct vt_rec *r;
-	int ret, saved;
-
-	if (!rec_enter())
-		return ctx->vx.post_srq_ops(srq, op, bad);
-	r = rec_tag_record_begin(rec_obj_find(VOBJ_SRQ, srq), op);
-	span = rec_span_begin();
-	ret = ctx->vx.post_srq_ops(srq, op, &failed);
-	saved = errno;
-	if (ret && bad)
-		*bad = failed;
-	if (r)
-		rec_tag_record_end(r, span, op, failed, ret);
-	rec_leave();
-	errno = saved;
-	return ret;
 }

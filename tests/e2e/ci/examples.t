@@ -73,7 +73,7 @@ names_all() {
 		}
 	done
 }
-sources=(emulator fabric libctl libshim traces)
+sources=(emulator fabric libctl libshim libtap traces)
 if command -v dpkg >/dev/null; then
 	arch=$(gcc -print-multiarch)
 	mapfile -t needed < <(needed_packages "${sources[@]/#/../}")

@@ -112,8 +112,11 @@ for folder in client verbs cm; do
 	nothing "libshim/$folder includes nothing of the folders above it" includes libshim/$folder \
 		"$(in_folders "emulator|$below|fabric/proto")"
 done
-nothing "the recorder includes itself, traces, and how the shim stands between" includes traces/record \
-	"$(in_folders 'traces/(record|calls|vtrace)')|libshim/interpose/interpose\.h|emulator/types\.h"
+nothing "the tap includes itself, the table of calls, and how the shim stands between" includes libtap \
+	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export)\.h|emulator/types\.h"
+nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
+nothing "the recorder includes itself, traces, and the tap" includes traces/record \
+	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|object_table|next_symbol)\.h|emulator/types\.h"
 nothing "the replay includes itself, traces, and how to spin" includes traces/replay \
 	"$(in_folders 'traces/(replay|calls|vtrace)')|emulator/(types|backoff)\.h"
 nothing "libctl includes itself, its header and what asks the fabric process" includes libctl \
@@ -121,7 +124,7 @@ nothing "libctl includes itself, its header and what asks the fabric process" in
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
 nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
 nothing "no file includes by relative path" grep -rnE --include='*.[ch]' '#[[:space:]]*include[[:space:]]*"\.' \
-	emulator fabric libshim libctl traces
+	emulator fabric libshim libctl libtap traces
 
 tap python3 tests/lib/py/symbols.py --self-test
 tap python3 tests/lib/py/symbols.py tests/e2e/tree/layers "$BUILD/obj"

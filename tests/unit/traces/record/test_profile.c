@@ -5,7 +5,7 @@
  */
 #include "fabric/common/profile.h"
 #include "tests/lib/c/cu.h"
-#include "libshim/interpose/interpose.h"
+#include "libtap/next_symbol.h"
 #include "traces/record/profile.h"
 #include "traces/record/session.h"
 
@@ -69,19 +69,11 @@ static int query_gid(struct ibv_context *ctx, uint8_t nr, int index, union ibv_g
 	return 0;
 }
 
-void *next_symbol_resolve(void **slot, const char *name)
+void *tap_next_symbol_find(void **slot, const char *name)
 {
 	return *slot = !strcmp(name, "ibv_query_pkey")	? (void *)query_pkey
 		       : !strcmp(name, "ibv_query_gid") ? (void *)query_gid
 							: NULL;
-}
-
-void *real_symbol(void **slot, enum real_lib lib, const char *name)
-{
-	(void)slot;
-	(void)lib;
-	(void)name;
-	return NULL;
 }
 
 /* Not reached: the context has functions of its own. */

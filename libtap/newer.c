@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registrations of rdma-core newer than the headers of 44, recorded as the calls of 44 that
- * register the same: the trace has one format, and its replay needs no newer library.
+ * Registrations of rdma-core newer than the headers of 44, shown to users as the calls of 44
+ * that register the same: a trace has one format, and its replay needs no newer library.
  *
  *	ibv_reg_buf_mr(3)			ibv_reg_mr
  *	ibv_reg_mr_ex(3) of an address		ibv_reg_mr, with an iova ibv_reg_mr_iova2
@@ -9,11 +9,9 @@
  *
  * Others, as one with a DMA handle, are carried out and noted.
  */
-#include "traces/record/call.h"
-#include "traces/record/next_symbol.h"
-#include "traces/record/ops.h"
-#include "traces/record/session.h"
-#include "traces/record/start.h"
+#include "libtap/call.h"
+#include "libtap/next_symbol.h"
+#include "libtap/ops.h"
 
 /** struct reg_attr - struct ibv_mr_init_attr. */
 struct reg_attr {
@@ -43,17 +41,16 @@ SHIM_EXPORT struct ibv_mr *wrap_reg_mr_ex(struct ibv_pd *pd,
 					  struct reg_attr *attr) __asm__("ibv_reg_mr_ex");
 
 /*
- * Records the result, and leaves the recorder. A failure of a registration that names a buffer is
- * not recorded: without the buffer, the call of 44 may succeed.
+ * Shows the result, and leaves the tap. @buf: the registration names a buffer: if it fails, the
+ * call of 44, without the buffer, may succeed.
  */
-static struct ibv_mr *reg_end(struct rec_call *c, struct ibv_mr *mr, bool buf)
+static struct ibv_mr *reg_end(struct tap_call *c, bool buf)
 {
-	if (mr || !buf) {
-		rec_call_end(c, (uintptr_t)mr);
-		rec_objects_attach(c, (uintptr_t)mr);
-	}
-	rec_leave();
-	return mr;
+	c->inexact = buf;
+	tap_call_end(c);
+	tap_objects_attach(c);
+	tap_leave();
+	return (struct ibv_mr *)(uintptr_t)c->ret;
 }
 
 struct ibv_mr *wrap_reg_buf_mr(struct ibv_pd *pd, void *buf, void *addr, size_t length, int access)
@@ -61,19 +58,18 @@ struct ibv_mr *wrap_reg_buf_mr(struct ibv_pd *pd, void *buf, void *addr, size_t 
 	const u64 args[VCALL_ARGS] = { (uintptr_t)pd, (uintptr_t)addr, length, (u64)access };
 	static void *slot;
 	__typeof__(&wrap_reg_buf_mr) lower;
-	struct ibv_mr *mr;
-	struct rec_call c;
+	struct tap_call c;
 
-	lower = (__typeof__(lower))rec_next_symbol(&slot, "ibv_reg_buf_mr");
+	lower = (__typeof__(lower))tap_next_symbol(&slot, "ibv_reg_buf_mr");
 	if (!lower) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	if (!rec_enter())
+	if (!tap_enter())
 		return lower(pd, buf, addr, length, access);
-	rec_call_begin(&c, VCALL_ibv_reg_mr, args);
-	mr = lower(pd, buf, addr, length, access);
-	return reg_end(&c, mr, true);
+	if (tap_call_begin(&c, VCALL_ibv_reg_mr, args))
+		c.ret = (uintptr_t)lower(pd, buf, addr, length, access);
+	return reg_end(&c, true);
 }
 
 /* The call of 44 that registers the same; VCALL_COUNT: there is none. */
@@ -108,26 +104,26 @@ struct ibv_mr *wrap_reg_mr_ex(struct ibv_pd *pd, struct reg_attr *attr)
 	u64 args[VCALL_ARGS] = { (uintptr_t)pd };
 	static void *slot;
 	__typeof__(&wrap_reg_mr_ex) lower;
-	struct rec_call c;
+	struct tap_call c;
 	struct ibv_mr *mr;
 	enum vcall call;
 
-	lower = (__typeof__(lower))rec_next_symbol(&slot, "ibv_reg_mr_ex");
+	lower = (__typeof__(lower))tap_next_symbol(&slot, "ibv_reg_mr_ex");
 	if (!lower) {
 		errno = ENOSYS;
 		return NULL;
 	}
-	if (!rec_enter())
+	if (!tap_enter())
 		return lower(pd, attr);
 	call = reg_attr_call(attr, args);
 	if (call == VCALL_COUNT) {
-		rec_note("ibv_reg_mr_ex with mask 0x%llx is not recorded",
+		tap_note("ibv_reg_mr_ex with mask 0x%llx is not recorded",
 			 (unsigned long long)attr->comp_mask);
 		mr = lower(pd, attr);
-		rec_leave();
+		tap_leave();
 		return mr;
 	}
-	rec_call_begin(&c, call, args);
-	mr = lower(pd, attr);
-	return reg_end(&c, mr, attr->comp_mask & REG_BUF);
+	if (tap_call_begin(&c, call, args))
+		c.ret = (uintptr_t)lower(pd, attr);
+	return reg_end(&c, attr->comp_mask & REG_BUF);
 }

@@ -7,9 +7,10 @@
  * its object is gone and the next slot is free. A lookup may miss an object that the program
  * destroys at the same time, as in any library.
  */
-#include "traces/record/object_table.h"
-#include "traces/record/session.h"
+#include "libtap/object_table.h"
+#include "libtap/process.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -18,11 +19,13 @@
 
 struct slot {
 	u64 key; /* 0: never used; or GONE */
-	struct rec_obj *obj;
+	struct tap_obj *obj;
 };
 
 #define GONE 1u
 
+/* Protects the table, for those that change it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot *table;
 static u32 used;
 static u32 ordinals[VOBJ_COUNT];
@@ -36,7 +39,7 @@ static u64 number_key(u64 space, u32 ctx, u32 number)
 	return space | (u64)(ctx & 0x3fffffff) << 32 | number;
 }
 
-static struct rec_obj *rec_table_find(u64 key)
+static struct tap_obj *tap_table_find(u64 key)
 {
 	struct slot *t = load_acquire(&table);
 	u32 at = (u32)mix64(key) % SLOTS;
@@ -51,7 +54,7 @@ static struct rec_obj *rec_table_find(u64 key)
 }
 
 /* The caller holds the lock. Return: false: the table is full. */
-static bool rec_table_insert(u64 key, struct rec_obj *obj)
+static bool tap_table_insert(u64 key, struct tap_obj *obj)
 {
 	struct slot *free_slot = NULL;
 	u32 at = (u32)mix64(key) % SLOTS;
@@ -86,7 +89,7 @@ static bool rec_table_insert(u64 key, struct rec_obj *obj)
 }
 
 /* Removes a key, unless it belongs to a newer object. The caller holds the lock. */
-static void rec_table_remove(u64 key, const struct rec_obj *obj)
+static void tap_table_remove(u64 key, const struct tap_obj *obj)
 {
 	u32 at = (u32)mix64(key) % SLOTS;
 
@@ -107,40 +110,40 @@ static void rec_table_remove(u64 key, const struct rec_obj *obj)
 	}
 }
 
-struct rec_obj *rec_obj_find(enum vobj kind, const void *obj)
+struct tap_obj *tap_obj_find(enum vobj kind, const void *obj)
 {
-	struct rec_obj *o = rec_table_find((uintptr_t)obj);
+	struct tap_obj *o = tap_table_find((uintptr_t)obj);
 
 	return o && o->kind == kind ? o : NULL;
 }
 
-struct rec_obj *rec_obj_find_mr(const struct rec_obj *ctx, u32 lkey)
+struct tap_obj *tap_obj_find_mr(const struct tap_obj *ctx, u32 lkey)
 {
-	return ctx ? rec_table_find(number_key(KEY_LKEY, ctx->ord, lkey)) : NULL;
+	return ctx ? tap_table_find(number_key(KEY_LKEY, ctx->ord, lkey)) : NULL;
 }
 
-struct rec_obj *rec_obj_find_qpn(const struct rec_obj *ctx, u32 qpn)
+struct tap_obj *tap_obj_find_qpn(const struct tap_obj *ctx, u32 qpn)
 {
-	return ctx ? rec_table_find(number_key(KEY_QPN, ctx->ord, qpn)) : NULL;
+	return ctx ? tap_table_find(number_key(KEY_QPN, ctx->ord, qpn)) : NULL;
 }
 
-void rec_obj_set_alias(struct rec_obj *o, u32 number)
+void tap_obj_set_alias(struct tap_obj *o, u32 number)
 {
 	u64 key;
 
 	if (!o->ctx_obj)
 		return;
 	key = number_key(o->kind == VOBJ_MR ? KEY_LKEY : KEY_QPN, o->ctx_obj->ord, number);
-	pthread_mutex_lock(&rec.lock);
+	pthread_mutex_lock(&lock);
 	if (o->alias && o->alias != key)
-		rec_table_remove(o->alias, o);
-	o->alias = rec_table_insert(key, o) ? key : 0;
-	pthread_mutex_unlock(&rec.lock);
+		tap_table_remove(o->alias, o);
+	o->alias = tap_table_insert(key, o) ? key : 0;
+	pthread_mutex_unlock(&lock);
 }
 
 /* --- new objects --- */
 
-const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj)
+const struct ibv_context *tap_obj_context(enum vobj kind, const void *obj)
 {
 	switch (kind) {
 	case VOBJ_CTX:
@@ -156,92 +159,92 @@ const struct ibv_context *rec_obj_context(enum vobj kind, const void *obj)
 	}
 }
 
-struct rec_ctx *rec_ctx_find(const struct ibv_context *ctx)
+struct tap_ctx *tap_ctx_find(const struct ibv_context *ctx)
 {
-	const struct rec_obj *o = rec_obj_find(VOBJ_CTX, ctx);
+	const struct tap_obj *o = tap_obj_find(VOBJ_CTX, ctx);
 
 	return o ? o->ctx : NULL;
 }
 
-static void rec_obj_init(struct rec_obj *o, const void *obj)
+static void tap_obj_init(struct tap_obj *o, const void *obj)
 {
-	const struct ibv_context *ctx = rec_obj_context(o->kind, obj);
+	const struct ibv_context *ctx = tap_obj_context(o->kind, obj);
 
 	if (o->kind == VOBJ_CTX)
 		o->ctx_obj = o;
 	else
-		o->ctx_obj = ctx ? rec_obj_find(VOBJ_CTX, ctx) : NULL;
+		o->ctx_obj = ctx ? tap_obj_find(VOBJ_CTX, ctx) : NULL;
 	if (o->kind != VOBJ_QP)
 		return;
 	o->srq = ((const struct ibv_qp *)obj)->srq;
 	o->datagrams = ((const struct ibv_qp *)obj)->qp_type == IBV_QPT_UD;
-	rec_obj_set_alias(o, ((const struct ibv_qp *)obj)->qp_num);
+	tap_obj_set_alias(o, ((const struct ibv_qp *)obj)->qp_num);
 }
 
 /* @fresh: the call returns a new object, even if another one is registered at its address. */
-static struct rec_obj *rec_obj_new(enum vobj kind, const void *obj, bool fresh)
+static struct tap_obj *tap_obj_new(enum vobj kind, const void *obj, bool fresh)
 {
-	struct rec_obj *o = calloc(1, sizeof(*o)), *was;
+	struct tap_obj *o = calloc(1, sizeof(*o)), *was;
 	bool in = false;
 
 	if (!o)
 		return NULL;
 	o->key = (uintptr_t)obj;
 	o->kind = (u8)kind;
-	pthread_mutex_lock(&rec.lock);
-	was = rec_table_find(o->key);
+	pthread_mutex_lock(&lock);
+	was = tap_table_find(o->key);
 	/* Another thread may have registered it meanwhile. */
 	if (was && was->kind == kind && !fresh) {
-		pthread_mutex_unlock(&rec.lock);
+		pthread_mutex_unlock(&lock);
 		free(o);
 		return was;
 	}
-	if (ordinals[kind] < VT_MAX_OBJ)
-		in = rec_table_insert(o->key, o);
+	if (ordinals[kind] < TAP_MAX_OBJ)
+		in = tap_table_insert(o->key, o);
 	if (in)
 		o->ord = ++ordinals[kind];
 	if (was && in && was->alias)
-		rec_table_remove(was->alias, was);
-	pthread_mutex_unlock(&rec.lock);
+		tap_table_remove(was->alias, was);
+	pthread_mutex_unlock(&lock);
 	if (!in) {
 		free(o);
-		rec_note("no more than %u objects of a kind are recorded", VT_MAX_OBJ);
+		tap_note("no more than %u objects of a kind are recorded", TAP_MAX_OBJ);
 		return NULL;
 	}
 	o->passing = !fresh;
 	o->replaced = was;
-	o->next_fresh = rec_thread.fresh;
-	rec_thread.fresh = o;
-	rec_obj_init(o, obj);
+	o->next_fresh = tap_thread.fresh;
+	tap_thread.fresh = o;
+	tap_obj_init(o, obj);
 	return o;
 }
 
-u32 rec_obj_name(void *arg, enum vobj kind, const void *obj, bool fresh)
+u32 tap_obj_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 {
-	struct rec_obj *o = fresh ? NULL : rec_obj_find(kind, obj);
+	struct tap_obj *o = fresh ? NULL : tap_obj_find(kind, obj);
 
 	(void)arg;
 	/* An object of the parent process has no ordinal. */
-	if (o || !(fresh || rec_thread.makes & 1u << kind))
+	if (o || !(fresh || tap_thread.makes & 1u << kind))
 		return o ? o->ord : 0;
-	o = rec_obj_new(kind, obj, fresh);
+	o = tap_obj_new(kind, obj, fresh);
 	return o ? o->ord : 0;
 }
 
-struct rec_obj *rec_obj_remove(enum vobj kind, const void *obj, u32 ord)
+struct tap_obj *tap_obj_remove(enum vobj kind, const void *obj, u32 ord)
 {
-	struct rec_obj *o = rec_obj_find(kind, obj);
+	struct tap_obj *o = tap_obj_find(kind, obj);
 
 	if (!o || o->ord != ord)
 		return NULL;
-	pthread_mutex_lock(&rec.lock);
-	rec_table_remove(o->key, o);
-	rec_table_remove(o->alias, o);
-	pthread_mutex_unlock(&rec.lock);
+	pthread_mutex_lock(&lock);
+	tap_table_remove(o->key, o);
+	tap_table_remove(o->alias, o);
+	pthread_mutex_unlock(&lock);
 	return o;
 }
 
-void rec_obj_for_each(enum vobj kind, void (*fn)(struct rec_obj *))
+void tap_obj_for_each(enum vobj kind, void (*fn)(struct tap_obj *))
 {
 	struct slot *t = load_acquire(&table);
 	u32 i;
@@ -255,7 +258,7 @@ void rec_obj_for_each(enum vobj kind, void (*fn)(struct rec_obj *))
  * A child may still call the objects of its parent: they keep their original functions, and nothing
  * else.
  */
-void rec_obj_forget_all(void)
+void tap_obj_forget_all(void)
 {
 	u32 i;
 
@@ -263,4 +266,5 @@ void rec_obj_forget_all(void)
 		if (table[i].key > GONE)
 			table[i].obj->ord = 0;
 	memset(ordinals, 0, sizeof(ordinals));
+	pthread_mutex_init(&lock, NULL);
 }

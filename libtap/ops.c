@@ -2,37 +2,34 @@
 /*
  * Calls that programs make through function pointers, and patching the objects that have these.
  *
- * verbs.h's inlines call through ibv_context.ops and struct verbs_context. The recorder replaces
- * the functions in those tables, as far as they are set, and keeps the originals in struct rec_ctx.
+ * verbs.h's inlines call through ibv_context.ops and struct verbs_context. The tap replaces the
+ * functions in those tables, as far as they are set, and keeps the originals in struct tap_ctx.
  * A wrapper finds them by the context of its first argument.
  */
-#include "traces/record/ops.h"
+#include "libtap/ops.h"
+#include "libtap/call.h"
+#include "libtap/cq_ex.h"
+#include "libtap/dm.h"
+#include "libtap/next_symbol.h"
+#include "libtap/object_table.h"
+#include "libtap/poll.h"
+#include "libtap/post.h"
+#include "libtap/wr.h"
+#include "libtap/wrap.h"
 #include "traces/calls/desc.h"
-#include "traces/record/call.h"
-#include "traces/record/cq_ex.h"
-#include "traces/record/dm.h"
-#include "traces/record/next_symbol.h"
-#include "traces/record/object_table.h"
-#include "traces/record/poll.h"
-#include "traces/record/post.h"
-#include "traces/record/session.h"
-#include "traces/record/start.h"
-#include "traces/record/tag_ops.h"
-#include "traces/record/wr.h"
-#include "traces/record/wrap.h"
 
 #include <stdlib.h>
 
-static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
+static struct tap_ctx *tap_ctx_find_for_call(enum vcall call, u64 first)
 {
 	/*
 	 * Programs must not pass anything else; if one does, it crashes here as in verbs.h's
 	 * inline.
 	 */
-	return rec_ctx_find(rec_obj_context(vcall_descs[call].args[0].obj, (void *)first));
+	return tap_ctx_find(tap_obj_context(vcall_descs[call].args[0].obj, (void *)first));
 }
 
-/* Where struct rec_ctx has the function of each call. */
+/* Where struct tap_ctx has the function of each call. */
 #define LOW_ibv_query_rt_values_ex	   vx.query_rt_values
 #define LOW_ibv_alloc_td		   vx.alloc_td
 #define LOW_ibv_dealloc_td		   vx.dealloc_td
@@ -68,12 +65,12 @@ static struct rec_ctx *rec_ctx_find_for_call(enum vcall call, u64 first)
 
 /* Only patched contexts call these, and all of them are known. */
 #define WRAP_INL(name, ret, first, ...)                                                            \
-	static VR_##ret inl_##name(REC_PARAMS(first, ##__VA_ARGS__))                               \
+	static VR_##ret inl_##name(TAP_PARAMS(first, ##__VA_ARGS__))                               \
 	{                                                                                          \
-		const u64 args_[] = { REC_VALUES(first, ##__VA_ARGS__) };                          \
-		struct rec_ctx *ctx = rec_ctx_find_for_call(VCALL_##name, args_[0]);               \
+		const u64 args_[] = { TAP_VALUES(first, ##__VA_ARGS__) };                          \
+		struct tap_ctx *ctx = tap_ctx_find_for_call(VCALL_##name, args_[0]);               \
                                                                                                    \
-		REC_BODY(name, ret, ctx->LOW_##name, first, ##__VA_ARGS__)                         \
+		TAP_BODY(name, ret, ctx->LOW_##name, first, ##__VA_ARGS__)                         \
 	}
 #define WRAP_SYM(name, ret, ...)
 #define WRAP_OWN(name, ret, ...)
@@ -87,17 +84,16 @@ static int wrap_query_port(struct ibv_context *context, uint8_t port_num,
 			   struct ibv_port_attr *attr, size_t len)
 {
 	const u64 args[VCALL_ARGS] = { (uintptr_t)context, port_num, (uintptr_t)attr };
-	struct rec_ctx *ctx = rec_ctx_find(context);
-	struct rec_call c;
-	int ret;
+	struct tap_ctx *ctx = tap_ctx_find(context);
+	struct tap_call c;
 
-	if (len < sizeof(*attr) || !rec_enter())
+	if (len < sizeof(*attr) || !tap_enter())
 		return ctx->vx.query_port(context, port_num, attr, len);
-	rec_call_begin(&c, VCALL_ibv_query_port, args);
-	ret = ctx->vx.query_port(context, port_num, attr, len);
-	rec_call_end(&c, (u64)(int64_t)ret);
-	rec_leave();
-	return ret;
+	if (tap_call_begin(&c, VCALL_ibv_query_port, args))
+		c.ret = (u64)ctx->vx.query_port(context, port_num, attr, len);
+	tap_call_end(&c);
+	tap_leave();
+	return (int)c.ret;
 }
 
 static int wrap_query_device_ex(struct ibv_context *context,
@@ -105,25 +101,24 @@ static int wrap_query_device_ex(struct ibv_context *context,
 				struct ibv_device_attr_ex *attr, size_t size)
 {
 	const u64 args[VCALL_ARGS] = { (uintptr_t)context, (uintptr_t)input, (uintptr_t)attr };
-	struct rec_ctx *ctx = rec_ctx_find(context);
-	struct rec_call c;
-	int ret;
+	struct tap_ctx *ctx = tap_ctx_find(context);
+	struct tap_call c;
 
-	if (size < sizeof(*attr) || !rec_enter())
+	if (size < sizeof(*attr) || !tap_enter())
 		return ctx->vx.query_device_ex(context, input, attr, size);
-	rec_call_begin(&c, VCALL_ibv_query_device_ex, args);
-	ret = ctx->vx.query_device_ex(context, input, attr, size);
-	rec_call_end(&c, (u64)(int64_t)ret);
-	rec_leave();
-	return ret;
+	if (tap_call_begin(&c, VCALL_ibv_query_device_ex, args))
+		c.ret = (u64)ctx->vx.query_device_ex(context, input, attr, size);
+	tap_call_end(&c);
+	tap_leave();
+	return (int)c.ret;
 }
 
 /* --- patching --- */
 
-static void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq)
+static void tap_wq_attach(struct tap_obj *o, struct ibv_wq *wq)
 {
 	o->low[0] = (void *)wq->post_recv;
-	wq->post_recv = rec_post_wq_recv;
+	wq->post_recv = tap_post_wq_recv;
 }
 
 #define PUT_OP(member, fn)                                                                         \
@@ -141,11 +136,11 @@ static void rec_wq_attach(struct rec_obj *o, struct ibv_wq *wq)
 		}                                                                                  \
 	} while (0)
 
-static void rec_ctx_attach_vx(struct ibv_context *ctx, struct rec_ctx *c)
+static void tap_ctx_attach_vx(struct ibv_context *ctx, struct tap_ctx *c)
 {
 	PUT_VX(query_port, wrap_query_port);
 	PUT_VX(query_device_ex, wrap_query_device_ex);
-	PUT_VX(post_srq_ops, rec_post_srq_ops);
+	PUT_VX(post_srq_ops, tap_post_srq_ops);
 	PUT_VX(query_rt_values, inl_ibv_query_rt_values_ex);
 	PUT_VX(alloc_td, inl_ibv_alloc_td);
 	PUT_VX(dealloc_td, inl_ibv_dealloc_td);
@@ -177,76 +172,76 @@ static void rec_ctx_attach_vx(struct ibv_context *ctx, struct rec_ctx *c)
 	PUT_VX(read_counters, inl_ibv_read_counters);
 }
 
-static struct rec_ctx *rec_ctx_attach(struct ibv_context *ctx)
+static struct tap_ctx *tap_ctx_attach(struct ibv_context *ctx)
 {
-	struct rec_ctx *c = calloc(1, sizeof(*c));
+	struct tap_ctx *c = calloc(1, sizeof(*c));
 
 	if (!c) {
-		rec_note("a context is not recorded: %s", strerror(ENOMEM));
+		tap_note("a context is not recorded: %s", strerror(ENOMEM));
 		return NULL;
 	}
 	c->ops = ctx->ops;
-	PUT_OP(post_send, rec_post_send);
-	PUT_OP(post_recv, rec_post_recv);
-	PUT_OP(post_srq_recv, rec_post_srq_recv);
-	PUT_OP(poll_cq, rec_poll_cq);
-	PUT_OP(req_notify_cq, rec_req_notify_cq);
+	PUT_OP(post_send, tap_post_send);
+	PUT_OP(post_recv, tap_post_recv);
+	PUT_OP(post_srq_recv, tap_post_srq_recv);
+	PUT_OP(poll_cq, tap_poll_cq);
+	PUT_OP(req_notify_cq, tap_req_notify_cq);
 	PUT_OP(alloc_mw, inl_ibv_alloc_mw);
 	PUT_OP(dealloc_mw, inl_ibv_dealloc_mw);
 	PUT_OP(bind_mw, inl_ibv_bind_mw);
-	rec_ctx_attach_vx(ctx, c);
+	tap_ctx_attach_vx(ctx, c);
 	return c;
 }
 
 /* Patches the functions of extended QPs and CQs. */
-static void rec_ext_attach(enum vcall call, const u64 *args, u64 ret)
+static void tap_ext_attach(enum vcall call, const u64 *args, u64 ret)
 {
 	const struct ibv_qp_init_attr_ex *attr = (void *)args[1];
 	__typeof__(&ibv_qp_to_qp_ex) to_ex;
-	struct rec_obj *o;
+	struct tap_obj *o;
 	static void *slot;
 
 	if (call == VCALL_ibv_create_cq_ex) {
-		o = rec_obj_find(VOBJ_CQ, (void *)ret);
+		o = tap_obj_find(VOBJ_CQ, (void *)ret);
 		if (o)
-			rec_cqex_attach(o, (void *)ret);
+			tap_cqex_attach(o, (void *)ret);
 		return;
 	}
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return;
 	if (call == VCALL_rdma_create_qp_ex)
 		ret = (uintptr_t)((struct rdma_cm_id *)args[0])->qp;
-	o = rec_obj_find(VOBJ_QP, (void *)ret);
-	to_ex = (__typeof__(to_ex))rec_next_symbol(&slot, "ibv_qp_to_qp_ex");
+	o = tap_obj_find(VOBJ_QP, (void *)ret);
+	to_ex = (__typeof__(to_ex))tap_next_symbol(&slot, "ibv_qp_to_qp_ex");
 	if (o && to_ex && to_ex((void *)ret))
-		rec_wr_attach(o, to_ex((void *)ret), attr->send_ops_flags);
+		tap_wr_attach(o, to_ex((void *)ret), attr->send_ops_flags);
 }
 
-static void rec_obj_attach(struct rec_obj *o)
+static void tap_obj_attach(struct tap_obj *o)
 {
 	void *obj = (void *)(uintptr_t)o->key;
 
 	if (o->kind == VOBJ_CTX)
-		o->ctx = rec_ctx_attach(obj);
+		o->ctx = tap_ctx_attach(obj);
 	else if (o->kind == VOBJ_WQ)
-		rec_wq_attach(o, obj);
+		tap_wq_attach(o, obj);
 	else if (o->kind == VOBJ_DM)
-		rec_dm_attach(o, obj);
+		tap_dm_attach(o, obj);
 }
 
-void rec_objects_attach(const struct rec_call *c, u64 ret)
+void tap_objects_attach(const struct tap_call *c)
 {
-	struct rec_obj *o = rec_thread.fresh, *next;
+	struct tap_obj *o = tap_thread.fresh, *next;
 	int saved = errno;
 
 	for (; o; o = next) {
 		next = o->next_fresh;
 		o->next_fresh = NULL;
-		rec_obj_attach(o);
+		tap_obj_attach(o);
 	}
-	rec_thread.fresh = NULL;
+	tap_thread.fresh = NULL;
 	if (!c->failed && (c->call == VCALL_ibv_create_cq_ex || c->call == VCALL_ibv_create_qp_ex ||
 			   c->call == VCALL_rdma_create_qp_ex))
-		rec_ext_attach(c->call, c->args, ret);
+		tap_ext_attach(c->call, c->args, c->ret);
 	errno = saved;
 }

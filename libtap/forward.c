@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that are not recorded: they read or free what another call has returned, or are newer
- * than the recorder. They are exported for programs that look symbols up in a dlopen() handle.
+ * Functions that users do not see: they read or free what another call has returned, or are newer
+ * than the table of calls. They are exported for programs that look symbols up in a dlopen()
+ * handle.
  *
  * All of them take at most six integers or pointers and return one. The supported machines pass
  * these in the same way whatever their types, so that one signature forwards them all.
  */
-#include "traces/record/next_symbol.h"
-#include "traces/record/session.h"
-#include "traces/record/start.h"
+#include "libtap/next_symbol.h"
+#include "libtap/process.h"
 
 #define FORWARD(name)                                                                              \
 	SHIM_EXPORT u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) __asm__(#name);       \
@@ -16,7 +16,7 @@
 	{                                                                                          \
 		static void *slot;                                                                 \
 		__typeof__(&fwd_##name) lower =                                                    \
-			(__typeof__(&fwd_##name))rec_next_symbol(&slot, #name);                    \
+			(__typeof__(&fwd_##name))tap_next_symbol(&slot, #name);                    \
                                                                                                    \
 		if (lower)                                                                         \
 			return lower(a, b, c, d, e, f);                                            \
@@ -24,7 +24,7 @@
 		return 0;                                                                          \
 	}
 
-/* Their effects on objects are not recorded. A note in the trace says so, once. */
+/* Nobody sees their effects on objects. A note says so, once. */
 #define FORWARD_NEWER(name)                                                                        \
 	SHIM_EXPORT u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f) __asm__(#name);       \
 	u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)                                   \
@@ -32,11 +32,11 @@
 		static void *slot;                                                                 \
 		static bool noted;                                                                 \
 		__typeof__(&fwd_##name) lower =                                                    \
-			(__typeof__(&fwd_##name))rec_next_symbol(&slot, #name);                    \
+			(__typeof__(&fwd_##name))tap_next_symbol(&slot, #name);                    \
                                                                                                    \
-		if (!exchange(&noted, true) && rec_enter()) {                                      \
-			rec_note("%s: its calls are not recorded", #name);                         \
-			rec_leave();                                                               \
+		if (!exchange(&noted, true) && tap_enter()) {                                      \
+			tap_note("%s: its calls are not recorded", #name);                         \
+			tap_leave();                                                               \
 		}                                                                                  \
 		if (lower)                                                                         \
 			return lower(a, b, c, d, e, f);                                            \

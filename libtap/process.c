@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Start and end of the tap's users in a process.
+ *
+ * They start with the program's first call; a program without calls does not notice them. A child
+ * of fork() starts anew with its own first call.
+ */
+#include "libtap/process.h"
+#include "libshim/interpose/interpose.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const char interpose_soname[] = "librdmaemu-record.so";
+
+/* What TAP_USER() has collected. */
+extern const struct tap_user *const __start_tap_users[] __attribute__((visibility("hidden")));
+extern const struct tap_user *const __stop_tap_users[] __attribute__((visibility("hidden")));
+
+/* Serializes tap_start(). */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t thread_key;
+static bool has_thread_key;
+
+/* --- threads --- */
+
+static void tap_thread_end(void *text)
+{
+	TAP_EACH(thread_end);
+	tap_thread.text = NULL;
+	munmap(text, sizeof(struct vcall_text));
+}
+
+bool tap_thread_prepare(void)
+{
+	struct vcall_text *text;
+	int saved = errno;
+	u32 i;
+
+	if (!tap_thread.text) {
+		text = mmap(NULL, sizeof(*text), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		errno = saved;
+		if (text == MAP_FAILED)
+			return false;
+		tap_thread.text = text;
+		if (has_thread_key)
+			pthread_setspecific(thread_key, text);
+		tap_thread.epoch = tap.epoch - 1;
+	}
+	/* Users call into the library below: nobody sees that. */
+	tap_thread.depth++;
+	for (i = 0; i < tap.n; i++)
+		if (tap.on[i]->thread_start && !tap.on[i]->thread_start())
+			break;
+	tap_thread.depth--;
+	errno = saved;
+	if (i < tap.n)
+		return false;
+	tap_thread.epoch = tap.epoch;
+	return true;
+}
+
+/* --- start --- */
+
+static void tap_reset_child(void)
+{
+	TAP_EACH(fork_child);
+	tap.state = 0;
+	tap.n = 0;
+	tap.epoch++;
+	tap_thread.depth = 0;
+	tap_obj_forget_all();
+	pthread_mutex_init(&starting, NULL);
+}
+
+/* The user of a slot, or NULL. */
+static const struct tap_user *tap_user_find(u32 slot)
+{
+	const struct tap_user *const *u;
+
+	for (u = __start_tap_users; u < __stop_tap_users; u++)
+		if ((*u)->slot == slot)
+			return *u;
+	return NULL;
+}
+
+static u32 tap_start_users(void)
+{
+	const struct tap_user *u;
+	static bool once;
+	u32 i, state = TAP_OFF;
+
+	for (i = 0; i < TAP_USERS; i++) {
+		u = tap_user_find(i);
+		if (!u || !u->start())
+			continue;
+		tap.on[tap.n++] = u;
+		if (u->objects)
+			state = TAP_ON;
+	}
+	tap.pid = getpid();
+	if (once || !tap.n)
+		return state;
+	once = true;
+	has_thread_key = !pthread_key_create(&thread_key, tap_thread_end);
+	if (!has_thread_key || pthread_atfork(NULL, NULL, tap_reset_child))
+		tap_note("children or threads may be seen wrongly: %s", strerror(ENOMEM));
+	return state;
+}
+
+bool tap_start(void)
+{
+	int saved = errno;
+
+	if (load_acquire(&tap.state))
+		return tap.n;
+	pthread_mutex_lock(&starting);
+	/* Nobody sees what the users call. */
+	tap_thread.depth++;
+	if (!tap.state)
+		store_release(&tap.state, tap_start_users());
+	tap_thread.depth--;
+	pthread_mutex_unlock(&starting);
+	errno = saved;
+	return tap.n;
+}
+
+/* --- end --- */
+
+/* Runs once, and not in a child of vfork(), which shares its parent's memory. */
+static void tap_finish(void)
+{
+	static u32 done; /* epoch + 1 of the latest process that ended */
+	u32 mine = tap.epoch + 1;
+
+	if (load_acquire(&tap.state) != TAP_ON || tap.pid != getpid() ||
+	    exchange(&done, mine) == mine)
+		return;
+	/*
+	 * exit() within an operation, from a signal handler: this thread may hold the locks. All
+	 * ends as if the process was killed.
+	 */
+	if (!tap_enter())
+		return;
+	TAP_EACH(finish);
+	tap_leave();
+}
+
+static __attribute__((destructor)) void tap_finish_at_exit(void)
+{
+	tap_finish();
+}
+
+HOOK(void, _exit, int status) __attribute__((noreturn));
+HOOK(void, _Exit, int status) __attribute__((noreturn));
+
+void hook__exit(int status)
+{
+	tap_finish();
+	libc_next(_exit)(status);
+	__builtin_unreachable();
+}
+
+void hook__Exit(int status)
+{
+	tap_finish();
+	libc_next(_Exit)(status);
+	__builtin_unreachable();
+}
