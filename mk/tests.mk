@@ -183,6 +183,8 @@ $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 # Clients without the library.
 $(addprefix $(T)/app_device_,claims crowd lingering starving wild): $(call objs,tests/lib/c/protocol_client.c)
 
+$(T)/app_device_sequences: $(call objs,tests/lib/c/sequence_work.c)
+
 # app_cm_calls uses the table of calls.
 $(T)/app_cm_calls: $(call objs,fabric/proto/calls.c tests/lib/c/calls_verbs.c)
 
