@@ -38,7 +38,7 @@ VERSION_SCRIPT := libshim/exports.map
 BIN	:= $(BUILD)/bin/rdmaemu
 REPLAY	:= $(BUILD)/bin/rdmaemu-replay
 LIB	:= $(BUILD)/lib/librdmaemu.so
-RECORD	:= $(BUILD)/lib/librdmaemu-record.so
+TAP	:= $(BUILD)/lib/librdmaemu-tap.so
 
 # For tests that control their fabric.
 VERSION	:= $(shell sed -n 's/^\#define RDMAEMU_VERSION "\(.*\)".*/\1/p' fabric/proto/version.h)
@@ -68,7 +68,7 @@ FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
 # The tap stands between programs and libraries as the shim does. Its users know of the rest only what a trace is.
-RECORD_OBJ   := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
+TAP_OBJ	     := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
 		libshim/interpose/dl.c libshim/interpose/exec.c fabric/proto/program.c fabric/proto/preload.c \
 		traces/vtrace/write.c traces/vtrace/command_line.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
@@ -80,7 +80,7 @@ $(call objs,$(addprefix libshim/verbs/,ah.c context.c cq.c device.c dm.c domain.
 	FRAMES := -fno-omit-frame-pointer
 
 .PHONY: all
-all: $(BIN) $(REPLAY) $(LIB) $(RECORD) $(CTL).so $(CTL).a ## build (the default)
+all: $(BIN) $(REPLAY) $(LIB) $(TAP) $(CTL).so $(CTL).a ## build (the default)
 
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -98,10 +98,10 @@ $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
 
-$(RECORD): $(RECORD_OBJ) $(VERSION_SCRIPT)
+$(TAP): $(TAP_OBJ) $(VERSION_SCRIPT)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu-record.so \
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu-tap.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs) -lz
 
 $(CTL_SO): $(CTL_OBJ) libctl/exports.map

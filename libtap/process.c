@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-const char interpose_soname[] = "librdmaemu-record.so";
+const char interpose_soname[] = "librdmaemu-tap.so";
 
 /* What TAP_USER() has collected. */
 extern const struct tap_user *const __start_tap_users[] __attribute__((visibility("hidden")));

@@ -14,7 +14,7 @@ INSTALLED := \
 	755:$(BIN):bin/rdmaemu \
 	755:$(REPLAY):bin/rdmaemu-replay \
 	755:$(LIB):lib/librdmaemu.so \
-	755:$(RECORD):lib/librdmaemu-record.so \
+	755:$(TAP):lib/librdmaemu-tap.so \
 	755:$(CTL_SO):lib/$(notdir $(CTL_SO)) \
 	link:$(notdir $(CTL_SO)):lib/$(CTL_ABI) \
 	link:$(CTL_ABI):lib/$(notdir $(CTL)).so \

@@ -206,7 +206,7 @@ int record_start(struct opts *o, char **argv)
 	close(fd);
 	if (kept < 0)
 		return print_error("%s: %s", o->out, strerror(errno));
-	if (run_find_recorder(lib))
+	if (run_find_tap(lib))
 		return -1;
 	if (run_preload(lib) || setenv("RDMAEMU_RECORD", dir, 1) ||
 	    (o->real && setenv("RDMAEMU_RECORD_REAL", "1", 1)) ||

@@ -9,8 +9,8 @@
 
 /** run_find_shim() - find the library with the emulated device. */
 int run_find_shim(char lib[PATH_MAX]);
-/** run_find_recorder() - find the recorder's library, which is installed with this command. */
-int run_find_recorder(char lib[PATH_MAX]);
+/** run_find_tap() - find the tap's library, which is installed with this command. */
+int run_find_tap(char lib[PATH_MAX]);
 /** run_preload() - put a library before those in LD_PRELOAD. Return: 0, or -1 with errno. */
 int run_preload(const char *lib);
 /** run_print_exec_error() - report that a program cannot be executed. Return: exit status. */

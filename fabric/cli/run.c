@@ -62,11 +62,11 @@ int run_find_shim(char lib[PATH_MAX])
 	return run_check_lib(path, lib);
 }
 
-int run_find_recorder(char lib[PATH_MAX])
+int run_find_tap(char lib[PATH_MAX])
 {
 	char path[PATH_MAX];
 
-	return run_path_next_to("librdmaemu-record.so", path) ? -1 : run_check_lib(path, lib);
+	return run_path_next_to("librdmaemu-tap.so", path) ? -1 : run_check_lib(path, lib);
 }
 
 /* Whether a library is already in LD_PRELOAD. */

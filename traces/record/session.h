@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: librdmaemu-record.so records a program's calls of libibverbs and librdmacm in a trace
- * directory.
+ * DOC: the recorder: records a program's calls of libibverbs and librdmacm in a trace directory.
  *
  * Theory of operation
  * -------------------
