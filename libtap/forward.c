@@ -46,7 +46,7 @@
 
 /* clang-format off */
 #define FUNCTIONS(X)                                                                       \
-	X(ibv_free_device_list) X(ibv_get_device_name) X(ibv_get_device_index)             \
+	X(ibv_get_device_name) X(ibv_get_device_index)             \
 	X(ibv_get_device_guid) X(ibv_node_type_str) X(ibv_port_state_str)                  \
 	X(ibv_event_type_str) X(ibv_wc_status_str) X(ibv_rate_to_mult)                     \
 	X(mult_to_ibv_rate) X(ibv_rate_to_mbps) X(mbps_to_ibv_rate)                        \

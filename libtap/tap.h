@@ -25,7 +25,7 @@
  *  - call.c: a call of the control path
  *  - post.c, wr.c, poll.c, cq_ex.c, dm.c: wrappers of the data path
  *  - ops.c: wrappers of function pointers, and patching
- *  - exports.c, newer.c, forward.c: exported wrappers
+ *  - exports.c, newer.c, devices.c, forward.c: exported wrappers
  *
  * Users must never harm the program. Hooks run within tap_enter() and tap_leave(); they may call
  * verbs, which no user sees. errno belongs to the library below: the tap restores it.
@@ -266,6 +266,9 @@ struct tap_dm {
  *	before those are gone that the call has destroyed
  * @object_new: after registration, before call_end; @object_gone: before it is forgotten
  * @wr_batch_begin, @wr_batch_end: around ibv_wr_complete() and ibv_wr_abort()
+ * @devices: a list of @n devices, which librdmacm may have asked for: to shorten in place
+ * @devices_free: it is about to be freed
+ * @contexts: a list of rdma_get_devices(): to shorten in place
  */
 struct tap_user {
 	enum tap_slot slot;
@@ -294,6 +297,9 @@ struct tap_user {
 	void (*cq_end)(struct tap_cqop *p);
 	enum tap_verdict (*dm_begin)(struct tap_dm *d);
 	void (*dm_end)(struct tap_dm *d);
+	void (*devices)(struct ibv_device **list, int *n);
+	void (*devices_free)(struct ibv_device **list);
+	void (*contexts)(struct ibv_context **list, int *n);
 };
 
 /** TAP_USER() - make a user known to the tap that it is linked with. */

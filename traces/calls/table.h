@@ -237,7 +237,7 @@
  */
 /* clang-format off */
 #define VCALLS(X)                                                                                  \
-	X(ibv_get_device_list, devs, SYM, (out_int, num_devices))                                  \
+	X(ibv_get_device_list, devs, OWN, (out_int, num_devices))                                  \
 	X(ibv_open_device, ctx, SYM, (dev, device))                                                \
 	X(ibv_close_device, m1, SYM, (end_ctx, context))                                           \
 	X(ibv_import_device, ctx, SYM, (fd, cmd_fd))                                               \
@@ -342,7 +342,7 @@
 	X(rdma_create_id, m1, SYM, (evch, channel), (out_id, id), (context, context), (ps, ps))    \
 	X(rdma_destroy_id, m1, SYM, (end_id, id))                                                  \
 	X(rdma_migrate_id, m1, SYM, (id, id), (evch, channel))                                     \
-	X(rdma_get_devices, ctxs, SYM, (out_int, num_devices))                                     \
+	X(rdma_get_devices, ctxs, OWN, (out_int, num_devices))                                     \
 	X(rdma_getaddrinfo, m1, SYM, (str, node), (str, service), (hints, hints),                  \
 	  (out_addrinfo, res))                                                                     \
 	X(rdma_bind_addr, m1, SYM, (id, id), (sockaddr, addr))                                     \

@@ -8,6 +8,7 @@
  */
 #include "traces/record/devices.h"
 #include "traces/calls/devices.h"
+#include "libtap/devices.h"
 #include "libtap/next_symbol.h"
 #include "traces/record/profile.h"
 #include "traces/record/session.h"
@@ -55,16 +56,15 @@ static bool rec_devices_append_text(const struct vdev_text *t)
 
 static bool rec_devices_find_api(struct vdev_api *api)
 {
-	static void *list, *free_list, *guid, *device, *port, *gid;
+	static void *guid, *device, *port, *gid;
 
-	api->list = (__typeof__(api->list))tap_next_symbol(&list, "ibv_get_device_list");
-	api->free_list =
-		(__typeof__(api->free_list))tap_next_symbol(&free_list, "ibv_free_device_list");
+	api->list = tap_device_list;
+	api->free_list = tap_device_list_free;
 	api->guid = (__typeof__(api->guid))tap_next_symbol(&guid, "ibv_get_device_guid");
 	api->device = (__typeof__(api->device))tap_next_symbol(&device, "ibv_query_device");
 	api->port = (__typeof__(api->port))tap_next_symbol(&port, "ibv_query_port");
 	api->gid = (__typeof__(api->gid))tap_next_symbol(&gid, "_ibv_query_gid_ex");
-	return api->list && api->free_list && api->guid && api->device && api->port;
+	return api->guid && api->device && api->port;
 }
 
 static void rec_devices_pause_counting(bool on)

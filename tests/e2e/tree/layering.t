@@ -116,7 +116,7 @@ nothing "the tap includes itself, the table of calls, and how the shim stands be
 	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export)\.h|emulator/types\.h"
 nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
 nothing "the recorder includes itself, traces, and the tap" includes traces/record \
-	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|object_table|next_symbol)\.h|emulator/types\.h"
+	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|devices|object_table|next_symbol)\.h|emulator/types\.h"
 nothing "the replay includes itself, traces, and how to spin" includes traces/replay \
 	"$(in_folders 'traces/(replay|calls|vtrace)')|emulator/(types|backoff)\.h"
 nothing "libctl includes itself, its header and what asks the fabric process" includes libctl \
