@@ -67,10 +67,3 @@ void shim_client_forked(void)
 	sys_close(shim.kick_fd);
 	shim.kick_fd = -1;
 }
-
-/* To read HCA memory's untouched pages would also make them exist. Threads may still run. */
-static __attribute__((destructor)) void hca_leave_out_of_leak_search(void)
-{
-	if (shim.hca && shim.live)
-		shim_valgrind_leave_out(shim.hca, sizeof(*shim.hca));
-}
