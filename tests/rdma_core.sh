@@ -58,4 +58,4 @@ RDMA_CORE=$(cd "$1" && pwd)
 
 export RDMA_CORE BUILD PATH=$built/bin:$PATH LD_LIBRARY_PATH=$built/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # shellcheck disable=SC2086
-exec tests/run ${TESTS:-e2e/perftest/pingpong e2e/cm =e2e/run/devinfo =e2e/docs/newer_rdma_core ${pyverbs:+=e2e/third_party/pyverbs}}
+exec tests/run ${TESTS:-e2e/perftest/pingpong e2e/cm =e2e/run/devinfo =e2e/docs/newer_rdma_core ${pyverbs:+=e2e/third_party/pyverbs =e2e/third_party/ptp_clock}}

@@ -170,6 +170,7 @@ static const struct key keys[] = {
 	WORD("empty_mr", lim.empty_mr, bool_words),
 	WORD("pmem", lim.pmem, bool_words),
 	WORD("arm_pending", lim.arm_pending, bool_words),
+	WORD("ptp_clock", lim.ptp_clock, bool_words),
 	{ "max_mr_size", KEY_U64, AT(lim.max_mr_size), LEAST_max_mr_size, MOST_max_mr_size, NULL },
 	{ "max_dm", KEY_U64, AT(lim.max_dm), LEAST_max_dm, MOST_max_dm, NULL },
 	NUM(max_qp),

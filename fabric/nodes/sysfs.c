@@ -9,9 +9,12 @@
  *		infiniband/NAME/			node_guid, fw_ver, ports/1/..., device ->
  *		infiniband_verbs/uverbsN/		ibdev, dev, device ->
  *		net/NDEV -> /sys/class/net/NDEV
+ *		ptp/ptpN/				if the device has a PTP hardware clock
  *	sys/class/infiniband/NAME ->			relative, so that the kernel resolves them
  *	sys/class/infiniband_verbs/uverbsN ->		within the tree
+ *	sys/class/ptp/ptpN ->				likewise
  *	dev/infiniband/uverbsN				a plain file, shown as a device by the shim
+ *	dev/ptpN					a plain file: the shim shows a clock
  *
  * The shim reads counters from the HCA itself (path_counters.c). For a path that it does not see,
  * such as one relative to a directory of the tree, the files show the counters as they were when a
@@ -27,6 +30,7 @@
 
 #include "emulator/verbs/port_counter_files.h"
 #include "fabric/common/tree.h"
+#include "fabric/proto/env.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -278,6 +282,32 @@ static void sysfs_put_uverbs(struct tree *t, const struct hca_dev *dev, const st
 	tree_write(t, n->uverbs, 0666, "", 0);
 }
 
+/* The PTP hardware clock, as the kernel shows one that has no pins and cannot be adjusted. */
+static void sysfs_put_ptp(struct tree *t, const struct hca_dev *dev, const struct sysfs_names *n)
+{
+	static const char *const none[] = { "max_adjustment",	     "n_alarms",
+					    "n_external_timestamps", "n_periodic_outputs",
+					    "n_programmable_pins",   "pps_available" };
+	char name[32], target[128];
+	u32 i;
+
+	if (!dev->lim.ptp_clock)
+		return;
+	snprintf(name, sizeof(name), PROTO_PTP_NAME "%04u", dev->number);
+	tree_cd(t, "sys/%s/ptp/%s", n->pci, name);
+	snprintf(target, sizeof(target), "../../../%s", n->bdf);
+	tree_link(t, "device", target);
+	tree_attr(t, "clock_name", "rdmaemu");
+	for (i = 0; i < ARRAY_SIZE(none); i++)
+		tree_attr(t, none[i], "0");
+
+	tree_cd(t, "sys/class/ptp");
+	snprintf(target, sizeof(target), "../../%s/ptp/%s", n->pci, name);
+	tree_link(t, name, target);
+	tree_cd(t, "dev");
+	tree_write(t, name, 0444, "", 0);
+}
+
 static bool sysfs_dev_is_sane(const struct hca_dev *dev)
 {
 	size_t len = strnlen(dev->name, sizeof(dev->name));
@@ -312,6 +342,7 @@ int sysfs_build(const char *root, const struct hca_dev *devs, u32 n)
 		sysfs_put_pci(&t, &devs[i], &names);
 		sysfs_put_ibdev(&t, &devs[i], &names);
 		sysfs_put_uverbs(&t, &devs[i], &names, i);
+		sysfs_put_ptp(&t, &devs[i], &names);
 	}
 	return tree_close(&t);
 }

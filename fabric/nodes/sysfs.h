@@ -8,8 +8,11 @@
  *	<root>/sys/class/infiniband*		as	/sys/class/infiniband*
  *	<root>/sys/devices/pci0fab:*		as	/sys/devices/pci0fab:*
  *	<root>/dev/infiniband*			as	/dev/infiniband*
+ *	<root>/dev/ptp231*			as	/dev/ptp231*
+ *	<root>/sys/class/ptp/ptp231*		as	/sys/class/ptp/ptp231*
  *
- * PCI domain 0fab is made up, so no real device's directory is ever hidden.
+ * PCI domain 0fab is made up, and the kernel numbers PTP clocks from 0, so no real device's
+ * directory or clock is ever hidden.
  */
 #ifndef FABRIC_NODES_SYSFS_H
 #define FABRIC_NODES_SYSFS_H

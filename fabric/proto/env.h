@@ -14,4 +14,7 @@
 /* The number of the `rdmaemu run` that has started a program. */
 #define PROTO_RUN_ENV "RDMAEMU_RUN"
 
+/* How names of emulated PTP clocks begin: /dev/ptp2310000. Real ones have small numbers. */
+#define PROTO_PTP_NAME "ptp231"
+
 #endif

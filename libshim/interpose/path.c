@@ -4,9 +4,9 @@
  * -------------------
  * Programs find RDMA devices through /sys and /dev as well as through libibverbs. `rdmaemu run`
  * names a private tree in $RDMAEMU_SYSFS, and the wrappers in path_*.c put that root before a path;
- * the kernel does the rest (symlinks, "..", permissions). Since the three prefixes are always
- * replaced, the machine's own devices are invisible. Without the variable, or with an empty one,
- * every wrapper passes its arguments on unchanged.
+ * the kernel does the rest (symlinks, "..", permissions). Since the prefixes are always replaced,
+ * the machine's own devices are invisible; its PTP clocks have smaller numbers. Without the
+ * variable, or with an empty one, every wrapper passes its arguments on unchanged.
  *
  * Paths are compared by components, so "//sys/./class/infiniband" matches as well. Not recognised
  * are paths that reach the prefixes through ".." or a symlink elsewhere, and paths relative to a
@@ -28,10 +28,10 @@
 #define ROOT_MAX (PATH_MAX - 512)
 
 /* Components of the prefixes; one that ends in '*' matches by its beginning. */
-static const char *const prefix[][3] = {
-	{ "sys", "class", "infiniband*" },
-	{ "sys", "devices", "pci0fab:*" },
-	{ "dev", "infiniband*", NULL },
+static const char *const prefix[][4] = {
+	{ "sys", "class", "infiniband*", NULL },       { "sys", "devices", "pci0fab:*", NULL },
+	{ "sys", "class", "ptp", PROTO_PTP_NAME "*" }, { "dev", "infiniband*", NULL, NULL },
+	{ "dev", PROTO_PTP_NAME "*", NULL, NULL },
 };
 
 const char *path_root(size_t *len)

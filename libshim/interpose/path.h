@@ -2,7 +2,8 @@
 /**
  * DOC: rewriting of paths into the private tree, for the wrappers in path_*.c.
  *
- * The paths in question are /sys/class/infiniband*, /sys/devices/pci0fab:* and /dev/infiniband*;
+ * The paths in question are /sys/class/infiniband*, /sys/devices/pci0fab:*, /dev/infiniband* and
+ * PTP clocks of emulated devices, /dev/ptp231* and /sys/class/ptp/ptp231*;
  * fabric/nodes/sysfs.h describes the tree that they lead to.
  */
 #ifndef LIBSHIM_INTERPOSE_PATH_H

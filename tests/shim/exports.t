@@ -59,7 +59,7 @@ for f in dlopen dlmopen open open64 openat openat64 __open_2 __open64_2 __openat
 	__lxstat __lxstat64 __fxstatat __fxstatat64 statx access faccessat eaccess readlink \
 	readlinkat __readlink_chk realpath __realpath_chk canonicalize_file_name glob glob64 \
 	socket send sendto sendmsg recvfrom __recvfrom_chk recvmsg getsockname getpeername getsockopt setsockopt \
-	read __read_chk readv pread pread64 preadv lseek lseek64 rewind fseek fseeko fsetpos \
+	clock_gettime read __read_chk readv pread pread64 preadv lseek lseek64 rewind fseek fseeko fsetpos \
 	execve execv execvp execvpe execl execlp execle fexecve posix_spawn posix_spawnp; do
 	grep -qx "$f" "$TEST_DIR/plain" || not_ok "$f is wrapped"
 done

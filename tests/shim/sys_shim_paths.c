@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CLASS "/sys/class/infiniband"
@@ -22,6 +23,7 @@
 #define PCI   "/sys/devices/pci0fab:01/0fab:01:08.0"
 #define REAL0 PCI "/infiniband/emu0"
 #define NODE  "/dev/infiniband/uverbs0"
+#define PTP   "ptp2310039"
 
 /* What _FORTIFY_SOURCE and programs older than glibc 2.33 call; declared in no header. */
 int __open_2(const char *path, int flags);
@@ -292,6 +294,40 @@ static void test_vfork(void)
 }
 /* NOLINTEND(clang-analyzer-security.insecureAPI.vfork,clang-analyzer-unix.Vfork) */
 
+/* The clock of a descriptor: clock_gettime(2), "Dynamic clocks". */
+static int ptp_gettime(int fd, struct timespec *ts)
+{
+	return clock_gettime((clockid_t)((~(unsigned)fd << 3) | 3), ts);
+}
+
+static int in_order(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec <= b->tv_nsec);
+}
+
+static void test_ptp_clock(void)
+{
+	int fd = open("/dev/" PTP, O_RDONLY | O_CLOEXEC), copy = dup(fd);
+	int other = open("/dev/null", O_RDONLY);
+	struct timespec before, now, after;
+
+	OK(reads(open(EMU0 "/device/ptp/" PTP "/clock_name", O_RDONLY), "rdmaemu\n"));
+	OK(reads(open("/sys/class/ptp/" PTP "/n_alarms", O_RDONLY), "0\n"));
+	OK(fails(open(CLASS "/emu1/device/ptp", O_RDONLY), ENOENT));
+	OK(fails(open("/dev/ptp2310040", O_RDONLY), ENOENT));
+	clock_gettime(CLOCK_REALTIME, &before);
+	OK(!ptp_gettime(fd, &now));
+	clock_gettime(CLOCK_REALTIME, &after);
+	OK(in_order(&before, &now) && in_order(&now, &after));
+	close(fd);
+	OK(!ptp_gettime(copy, &now) && in_order(&after, &now));
+	OK(fails(ptp_gettime(fd, &now), EINVAL));
+	OK(fails(ptp_gettime(other, &now), EINVAL));
+	OK(!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now));
+	close(copy);
+	close(other);
+}
+
 int main(void)
 {
 	umask(022);
@@ -302,5 +338,6 @@ int main(void)
 	test_links();
 	test_lists();
 	test_others();
+	test_ptp_clock();
 	return !!failures;
 }

@@ -23,6 +23,7 @@ static void describe(struct hca_dev *dev, u32 i)
 	dev->guid = 0x0211223344556600ull + i;
 	dev->n_ports = 1;
 	dev->lim.pkeys = 1;
+	dev->lim.ptp_clock = !i;
 	dev->link_layer = LINK_ETHERNET;
 	p->state = i ? PORT_DOWN : PORT_ACTIVE;
 	p->max_mtu = 5;
