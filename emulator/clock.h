@@ -30,6 +30,8 @@
  * @own: fabric time is given by what follows
  * @real, @fabric: a moment of real time, and what fabric time was then, ns
  * @ppm: fabric ns that pass in 1,000,000 ns; 0: it stands
+ * @wall: what CLOCK_REALTIME was ahead of fabric time when the fabric began, ns, modulo 2^64. It
+ *	never changes.
  */
 struct hca_clock {
 	u32 own;
@@ -37,6 +39,7 @@ struct hca_clock {
 	u64 real;
 	u64 fabric;
 	u64 ppm;
+	u64 wall;
 };
 
 /** hca_clock_at_own() - fabric time at @real of a clock with @own. Never 0. */
@@ -46,6 +49,16 @@ u64 hca_clock_at_own(const struct hca_clock *c, u64 real);
 static inline u64 hca_clock_at(const struct hca_clock *c, u64 real)
 {
 	return likely(!load_acquire(&c->own)) ? real : hca_clock_at_own(c, real);
+}
+
+/**
+ * hca_clock_wall() - the time of devices' real-time clocks, in ns since 1970: CLOCK_REALTIME, as if
+ * something kept them synchronised to it, or the fabric's own time, which then needs to be
+ * reproducible. @real: real time, read before this is called; @wall: CLOCK_REALTIME
+ */
+static inline u64 hca_clock_wall(const struct hca_clock *c, u64 real, u64 wall)
+{
+	return likely(!load_acquire(&c->own)) ? wall : hca_clock_at_own(c, real) + c->wall;
 }
 
 /**

@@ -32,6 +32,7 @@ struct hca_work {
 /**
  * struct hca_host - what the model is handed from outside. Called with the token held.
  * @now: fabric clock in ns; never 0
+ * @wall: the devices' real-time clock, ns since 1970
  * @seg: base address of a live client's segment in this process, of which hca_client.seg_used
  *       bytes are mapped, or NULL when it cannot be had (now): the work is then left to the fabric
  *       process
@@ -61,6 +62,7 @@ struct hca_work {
  */
 struct hca_host {
 	u64 (*now)(void *ctx);
+	u64 (*wall)(void *ctx);
 	void *(*seg)(void *ctx, u32 client);
 	int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		    u64 soff, u64 len, u64 key);

@@ -72,6 +72,7 @@ struct hca_limits {
 	u32 pmem; /* memory counts as persistent: regions may have ACC_FLUSH_PERSISTENT */
 	u32 arm_pending; /* arming a CQ raises the event of an entry that none has announced yet */
 	u32 ptp_clock; /* there is a PTP hardware clock, /dev/ptpN */
+	u32 real_time_ts; /* CQs may have TS_REAL_TIME */
 	u32 ack_delay; /* enum as the QP's timeout */
 	u32 max_msg;
 	u32 max_mcast_grp, max_mcast_attach; /* groups; QPs on one */

@@ -118,6 +118,14 @@ static inline bool mr_holds_pd(const struct hca_mr *mr)
 	return mr->kind != MR_NULL;
 }
 
+/** enum ts_format - what the entries of a CQ have for a timestamp. The last is mlx5's. */
+enum ts_format {
+	TS_NONE,
+	TS_FREE_RUNNING, /* the fabric's clock */
+	TS_REAL_TIME, /* the device's real-time clock: seconds << 32 | nanoseconds */
+	TS_FORMATS,
+};
+
 /**
  * struct hca_cq - a completion queue.
  * @mod_count, @mod_period: moderation, ibv_modify_cq(3): an event after so many entries or so many
@@ -139,7 +147,7 @@ struct hca_cq {
 	u32 async_chan;
 	u32 overrun;
 	u32 gen; /* counts the slot's users; events carry it */
-	u32 want_ts; /* entries carry the fabric clock */
+	u32 ts_format; /* enum ts_format */
 	u32 ignore_overrun;
 	u32 mod_count;
 	u32 mod_period;

@@ -44,7 +44,7 @@ static inline void cqe_fill_send_inline(struct engine *e, const struct hca_qp *q
 	u32 opcode = w->opcode;
 
 	cqe->wr_id = w->wr_id;
-	cqe->ts = e->hca->cq[qp->scq].want_ts ? e->host->now(e->ctx) : 0;
+	cqe->ts = cq_timestamp(e, &e->hca->cq[qp->scq]);
 	cqe->byte_len = opcode == WR_RDMA_READ	 ? (u32)wqe_len(qp, w)
 			: wqe_has_result(opcode) ? 8
 						 : 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: CQ moderation, ibv_modify_cq(3): one event for several completions.
+ * DOC: timestamps of entries, and CQ moderation, ibv_modify_cq(3): one event for several
+ * completions.
  *
- * It counts the entries for which the client would be woken after it has armed the CQ. The event is
- * sent with the mod_count-th of them, or mod_period after the first, whichever is sooner; either
- * may be unset. Solicited entries and errors are moderated like all others, as ConnectX does.
+ * Moderation counts the entries for which the client would be woken after it has armed the CQ. The
+ * event is sent with the mod_count-th of them, or mod_period after the first, whichever is sooner;
+ * either may be unset. Solicited entries and errors are moderated like all others, as ConnectX
+ * does.
  *
  * A CQ whose event has a deadline has a bit in mod_bits, which the first scan that finds no
  * deadline clears. Deadline and bit are set before the entry is counted: if the holder dies in
@@ -17,6 +19,16 @@
 #include "emulator/ring.h"
 #include "emulator/transport/cq.h"
 #include "emulator/transport/event.h"
+
+u64 cq_timestamp_read(struct engine *e, const struct hca_cq *cq)
+{
+	u64 ns;
+
+	if (cq->ts_format == TS_FREE_RUNNING)
+		return e->host->now(e->ctx);
+	ns = e->host->wall(e->ctx);
+	return ns / 1000000000 << 32 | ns % 1000000000;
+}
 
 void cq_mod_timer_arm(struct engine *e, struct hca_cq *cq)
 {

@@ -10,6 +10,15 @@
 
 /* --- cq.c --- */
 
+/** cq_timestamp_read() - the timestamp of an entry that is made now, in a format but TS_NONE. */
+u64 cq_timestamp_read(struct engine *e, const struct hca_cq *cq);
+
+/** cq_timestamp() - the timestamp of an entry that is made now; 0 if the CQ's entries have none. */
+static inline u64 cq_timestamp(struct engine *e, const struct hca_cq *cq)
+{
+	return likely(cq->ts_format == TS_NONE) ? 0 : cq_timestamp_read(e, cq);
+}
+
 /** cq_make_room() - read the client's consumer index. Return: false: the CQ has overrun. */
 bool cq_make_room(struct engine *e, struct seg_hdr *seg, struct hca_cq *cq);
 

@@ -171,7 +171,7 @@ static inline void cqe_fill_recv(struct engine *e, const struct rx *rx, u32 qpn,
 				 const struct rq_wqe *w, u32 slot, u32 status, struct cqe *cqe)
 {
 	cqe->wr_id = w->wr_id;
-	cqe->ts = unlikely(rx->cq->want_ts) ? e->host->now(e->ctx) : 0;
+	cqe->ts = cq_timestamp(e, rx->cq);
 	cqe->byte_len = 0;
 	cqe->imm = 0;
 	cqe->qpn = qpn;

@@ -93,7 +93,7 @@ void tag_cqe_blank(struct engine *e, const struct hca_srq *srq, u64 wr_id, u32 o
 		   struct cqe *cqe)
 {
 	cqe->wr_id = wr_id;
-	cqe->ts = e->hca->cq[srq->cq - 1].want_ts ? e->host->now(e->ctx) : 0;
+	cqe->ts = cq_timestamp(e, &e->hca->cq[srq->cq - 1]);
 	cqe->byte_len = 0;
 	cqe->imm = 0;
 	cqe->qpn = 0;

@@ -47,7 +47,7 @@ struct cmd_cq {
 	u32 async_chan;
 	u32 dev;
 	u32 gen; /* out: events of this CQ carry it */
-	u32 want_ts; /* entries carry timestamps */
+	u32 ts_format; /* enum ts_format */
 	u32 ignore_overrun;
 	u32 mod_count, mod_period; /* MODIFY_CQ */
 };

@@ -34,6 +34,9 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (c->chan > SEG_MAX_CHANS || c->async_chan >= SEG_MAX_CHANS ||
 	    !own_dev(hca, client, c->dev))
 		return -EINVAL;
+	if (c->ts_format >= TS_FORMATS ||
+	    (c->ts_format == TS_REAL_TIME && !lim_of(hca, c->dev)->real_time_ts))
+		return -EINVAL;
 	i = cq_ring_check(e, client, c, lim_of(hca, c->dev)->max_cqe);
 	if (i)
 		return i;
@@ -48,7 +51,7 @@ int cmd_create_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	cq->ring = c->ring;
 	cq->chan = c->chan;
 	cq->async_chan = c->async_chan;
-	cq->want_ts = c->want_ts;
+	cq->ts_format = c->ts_format;
 	cq->ignore_overrun = c->ignore_overrun;
 	tab_own(hca, TAB_CQ, (u32)i, client, c->dev);
 	cmd->handle = (u32)i;

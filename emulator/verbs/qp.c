@@ -72,6 +72,24 @@ static int qp_create_check_rings(struct engine *e, u32 client, const struct cmd_
 	return ret;
 }
 
+/* Entries without a timestamp are those of a free-running clock to the device, as is no CQ. */
+static bool is_cq_real_time(const struct hca *hca, bool has_cq, u32 cq)
+{
+	return has_cq && hca->cq[cq].ts_format == TS_REAL_TIME;
+}
+
+/*
+ * A QP has one format of timestamps (get_qp_ts_format() of the kernel's mlx5 driver). Its queues on
+ * Ethernet frames are objects of their own, with a format each.
+ */
+static bool has_qp_one_ts_format(const struct hca *hca, const struct cmd_qp *c)
+{
+	if (c->type == QPT_RAW_PACKET || (!qp_has[c->type].sq && !qp_has[c->type].rq))
+		return true;
+	return is_cq_real_time(hca, qp_has[c->type].sq, c->scq) ==
+	       is_cq_real_time(hca, qp_has[c->type].rq, c->rcq);
+}
+
 static int qp_create_check(struct engine *e, u32 client, const struct cmd_qp *c)
 {
 	struct hca *hca = e->hca;
@@ -96,6 +114,8 @@ static int qp_create_check(struct engine *e, u32 client, const struct cmd_qp *c)
 		return -EINVAL;
 	if (qp_has[c->type].rq && !rss && !own_cq(hca, client, c->rcq))
 		return -EINVAL;
+	if (!has_qp_one_ts_format(hca, c))
+		return -EOPNOTSUPP;
 	if (c->srq && (!qp_has[c->type].srq || !own_srq(hca, client, c->srq - 1) ||
 		       hca->srq[c->srq - 1].type == SRQ_XRC ||
 		       (hca->srq[c->srq - 1].type == SRQ_TM && c->type != QPT_RC)))

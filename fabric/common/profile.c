@@ -171,6 +171,7 @@ static const struct key keys[] = {
 	WORD("pmem", lim.pmem, bool_words),
 	WORD("arm_pending", lim.arm_pending, bool_words),
 	WORD("ptp_clock", lim.ptp_clock, bool_words),
+	WORD("real_time_ts", lim.real_time_ts, bool_words),
 	{ "max_mr_size", KEY_U64, AT(lim.max_mr_size), LEAST_max_mr_size, MOST_max_mr_size, NULL },
 	{ "max_dm", KEY_U64, AT(lim.max_dm), LEAST_max_dm, MOST_max_dm, NULL },
 	NUM(max_qp),

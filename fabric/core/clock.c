@@ -13,6 +13,11 @@ u64 fabric_ns(const struct fabric *f)
 	return likely(f->hca) ? hca_clock_at(&f->hca->clock, real) : real;
 }
 
+u64 fabric_wall(const struct fabric *f)
+{
+	return hca_clock_wall(&f->hca->clock, real_ns(), wall_ns());
+}
+
 u64 fabric_real_at(const struct fabric *f, u64 at)
 {
 	const struct hca_clock *c = &f->hca->clock;
@@ -67,11 +72,12 @@ void fabric_clock_start(struct fabric *f, const struct opts *o)
 {
 	f->clock.ppm = f->clock.ppm_start = o->ppm;
 	f->clock.manual_start = o->manual;
+	f->hca->clock = (struct hca_clock){ .wall = wall_ns() - real_ns() };
 	if (!o->manual && o->ppm == CLOCK_PPM)
 		return;
-	f->hca->clock = (struct hca_clock){
-		.own = 1, .real = f->started, .fabric = f->started, .ppm = o->manual ? 0 : o->ppm
-	};
+	f->hca->clock.real = f->hca->clock.fabric = f->started;
+	f->hca->clock.ppm = o->manual ? 0 : o->ppm;
+	f->hca->clock.own = 1;
 }
 
 void fabric_clock_publish(struct fabric *f, struct client *cl)

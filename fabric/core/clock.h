@@ -27,6 +27,8 @@ struct fabric_clock {
 
 /** fabric_ns() - fabric time: emulator/clock.h. */
 u64 fabric_ns(const struct fabric *f);
+/** fabric_wall() - the time of devices' real-time clocks: hca_clock_wall(). */
+u64 fabric_wall(const struct fabric *f);
 /** fabric_real_at() - real time at which fabric time will be @at, or NEVER. */
 u64 fabric_real_at(const struct fabric *f, u64 at);
 /** fabric_clock_start() - set the clock as the settings say. HCA memory exists. */

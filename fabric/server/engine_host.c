@@ -19,6 +19,11 @@ static u64 host_now(void *ctx)
 	return unlikely(f->chaos) ? chaos_now(f) : fabric_ns(f);
 }
 
+static u64 host_wall(void *ctx)
+{
+	return fabric_wall(ctx);
+}
+
 static void *host_seg(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
@@ -88,6 +93,7 @@ static bool host_under_way(void *ctx, struct hca_qp *qp)
 
 const struct hca_host fabric_host = {
 	.now = host_now,
+	.wall = host_wall,
 	.seg = host_seg,
 	.copy = host_copy,
 	.atomic = host_atomic,

@@ -70,6 +70,12 @@ static u64 shim_host_now(void *ctx)
 	return hca_clock_at(shim.clock, sys_now());
 }
 
+static u64 shim_host_wall(void *ctx)
+{
+	(void)ctx;
+	return hca_clock_wall(shim.clock, sys_now(), sys_wall());
+}
+
 static void near_set(u32 client, bool on)
 {
 	if (on)
@@ -317,6 +323,7 @@ void shim_host_forked(void)
 
 const struct hca_host shim_host = {
 	.now = shim_host_now,
+	.wall = shim_host_wall,
 	.seg = peer_seg,
 	.copy = shim_host_copy,
 	.atomic = shim_host_atomic,

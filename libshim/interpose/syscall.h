@@ -146,6 +146,15 @@ static inline u64 sys_now(void)
 	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
 }
 
+/** sys_wall() - wall clock time: CLOCK_REALTIME in ns. */
+static inline u64 sys_wall(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
 /** sys_preempted() - how often the calling thread has lost its CPU to another. */
 static inline u64 sys_preempted(void)
 {

@@ -52,8 +52,15 @@ static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 
 	cq->cq.cqe = (int)min_u32(depth, shim_limits_now(ctx, &buf)->max_cqe);
 }
 
-#define WC_TS                                                                                      \
-	((u64)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+/* As libmlx5: the real-time format is for CQs that do not want the free-running clock as well. */
+static enum ts_format cq_ts_format(const struct shim_context *ctx, u64 wc_flags)
+{
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		return TS_FREE_RUNNING;
+	if (!(wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK))
+		return TS_NONE;
+	return ctx->dev->info.lim.real_time_ts ? TS_REAL_TIME : TS_FREE_RUNNING;
+}
 
 static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq,
 			 const struct ibv_cq_init_attr_ex *attr)
@@ -67,7 +74,7 @@ static int cq_create_cmd(struct shim_context *ctx, struct shim_cq *cq,
 	cmd.cq.chan = ch ? ch->index + 1 : 0;
 	cmd.cq.async_chan = ctx->async_chan;
 	cmd.cq.dev = ctx->dev->info.index;
-	cmd.cq.want_ts = !!(attr->wc_flags & WC_TS);
+	cmd.cq.ts_format = cq->ts_format;
 	cmd.cq.ignore_overrun = (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 				(attr->flags & IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN);
 	ret = shim_obj_cmd(ctx, &cmd);
@@ -125,6 +132,7 @@ struct shim_cq *shim_cq_new(struct ibv_context *ibctx, const struct ibv_cq_init_
 	cq->cq.channel = attr->channel;
 	cq->cq.cq_context = attr->cq_context;
 	cq->arm_pending = attr->channel && ctx->dev->info.lim.arm_pending;
+	cq->ts_format = cq_ts_format(ctx, attr->wc_flags);
 	cq_set_ring(ctx, cq, ring, depth);
 	ret = cq_create_cmd(ctx, cq, attr);
 	if (ret) {

@@ -22,6 +22,7 @@ struct shim_channel {
  * @cons: entries consumed; published in ctl->cons at the end of each poll
  * @empty_polls: polls that found nothing; every so often one of them does pending work
  * @idle: how its poller waits for the fabric process; @shared: for a peer that has no CPU
+ * @ts_format: of the entries
  * @wall: cq_ex: entries show wall clock time; @wall_off: its distance from the fabric's clock
  * @cur: cq_ex: the entry that start_poll or next_poll reached; @in_batch: between start_poll and
  *       end_poll, @lock is held by thread @owner
@@ -43,6 +44,7 @@ struct shim_cq {
 	u32 users; /* queues that complete to it; the HCA's own count is lost with the HCA */
 	struct shim_pd *parent; /* parent domain that it was made in, or NULL */
 	struct shim_lock arm_lock;
+	enum ts_format ts_format;
 	bool arm_pending; /* arming raises the event of entries that are there */
 
 	struct shim_lock lock cacheline_aligned;

@@ -10,11 +10,10 @@
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/host.h"
+#include "libshim/interpose/syscall.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
-
-#include <time.h>
 
 static struct shim_cq *to_cq_of_ex(struct ibv_cq_ex *ex)
 {
@@ -56,15 +55,13 @@ static void batch_retire(struct shim_cq *cq)
 static u64 wall_clock_offset(void)
 {
 	u64 before, after, wall;
-	struct timespec now;
 	u32 tries = 4;
 
 	do {
 		before = shim_host.now(shim.engine.ctx);
-		clock_gettime(CLOCK_REALTIME, &now);
+		wall = sys_wall();
 		after = shim_host.now(shim.engine.ctx);
 	} while (after - before > 1000 && --tries);
-	wall = (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 	return wall - before - (after - before) / 2;
 }
 
@@ -209,7 +206,7 @@ static uint64_t cqx_read_wallclock_ns(struct ibv_cq_ex *ex)
 }
 
 /* Fields that the program did not request have no function (ibv_create_cq_ex(3)). */
-static void cqx_init(struct ibv_cq_ex *ex, u64 wc)
+static void cqx_init(struct ibv_cq_ex *ex, u64 wc, enum ts_format ts_format)
 {
 	ex->start_poll = cqx_start_poll;
 	ex->next_poll = cqx_next_poll;
@@ -233,8 +230,10 @@ static void cqx_init(struct ibv_cq_ex *ex, u64 wc)
 	FIELD(IBV_WC_EX_WITH_CVLAN, cvlan);
 	FIELD(IBV_WC_EX_WITH_FLOW_TAG, flow_tag);
 	FIELD(IBV_WC_EX_WITH_TM_INFO, tm_info);
+	/* libmlx5 hands out the device's own stamp there, seconds apart from nanoseconds, too. */
 	if (wc & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
-		ex->read_completion_wallclock_ns = cqx_read_wallclock_ns;
+		ex->read_completion_wallclock_ns =
+			ts_format == TS_REAL_TIME ? cqx_read_completion_ts : cqx_read_wallclock_ns;
 #undef FIELD
 }
 
@@ -283,9 +282,10 @@ struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_ini
 	cq = shim_cq_new(ibctx, attr);
 	if (!cq)
 		return NULL;
-	cq->wall = attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+	cq->wall = (attr->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK) &&
+		   cq->ts_format == TS_FREE_RUNNING;
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
 		cq->parent = shim_parent_get(attr->parent_domain);
-	cqx_init(&cq->ex, attr->wc_flags);
+	cqx_init(&cq->ex, attr->wc_flags, cq->ts_format);
 	return &cq->ex;
 }

@@ -4,8 +4,9 @@
  *
  * perftest 25 calls it for each device of Mellanox's vendor id, which the connectx6 profile has,
  * and gives up when it fails. libmlx5 knows its devices by the provider that made them, and refuses
- * the emulated ones with EOPNOTSUPP. So the shim answers for these: a device without any of the
- * features that libmlx5 reports. Programs then use plain verbs.
+ * the emulated ones with EOPNOTSUPP. So the shim answers for these: a device that has none of the
+ * features that libmlx5 reports but, by profile, the real-time format of timestamps, which plain
+ * verbs lead to. Programs then use plain verbs.
  *
  * The other functions of libmlx5, of libefa and of libhns are not exported: programs ask
  * mlx5dv_is_supported() or efadv_query_device() before they call them, or the user asks for them by
@@ -26,6 +27,11 @@ struct mlx5dv_context {
 	u64 comp_mask;
 };
 
+/** enum mlx5dv_context_flags - those that an emulated device can have. */
+enum mlx5dv_context_flags {
+	MLX5DV_CONTEXT_FLAGS_REAL_TIME_TS = 1 << 7,
+};
+
 SHIM_EXPORT int mlx5dv_query_device(struct ibv_context *ctx_in, struct mlx5dv_context *attrs_out);
 
 /**
@@ -36,12 +42,17 @@ SHIM_EXPORT int mlx5dv_query_device(struct ibv_context *ctx_in, struct mlx5dv_co
 int mlx5dv_query_device(struct ibv_context *ctx_in, struct mlx5dv_context *attrs_out)
 {
 	static void *slot;
+	const struct shim_context *ctx;
 	__typeof__(&mlx5dv_query_device) fn;
 
 	if (!ctx_in || !attrs_out)
 		return EINVAL;
-	if (shim_context_of(ctx_in)) {
-		*attrs_out = (struct mlx5dv_context){ .comp_mask = 0 };
+	ctx = shim_context_of(ctx_in);
+	if (ctx) {
+		*attrs_out = (struct mlx5dv_context){
+			.flags = ctx->dev->info.lim.real_time_ts ? MLX5DV_CONTEXT_FLAGS_REAL_TIME_TS
+								 : 0
+		};
 		return 0;
 	}
 	fn = (__typeof__(fn))real_symbol(&slot, REAL_MLX5, "mlx5dv_query_device");

@@ -241,7 +241,7 @@ static bool cq_fill(struct walk *w, struct obj *o, struct hca_cmd *cmd)
 		.depth = chance(w, 10) ? 1u << pick(w, 9) : CQ_MAX,
 		.chan = chance(w, 3) ? 1 + pick(w, 8) : 0,
 		.async_chan = 0,
-		.want_ts = chance(w, 2),
+		.ts_format = chance(w, 2) ? TS_FREE_RUNNING : TS_NONE,
 	};
 	return true;
 }

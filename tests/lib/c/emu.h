@@ -73,6 +73,8 @@ struct emu_faults {
 	u64 jitter;
 };
 
+#define EMU_WALL 1700000000000000000ull /* of a clock at 0: hca_host.wall() */
+
 struct emu_piece;
 
 struct emu {

@@ -23,6 +23,11 @@ static u64 host_now(void *ctx)
 	return ((struct emu *)ctx)->clock;
 }
 
+static u64 host_wall(void *ctx)
+{
+	return ((struct emu *)ctx)->clock + EMU_WALL;
+}
+
 static void *host_seg(void *ctx, u32 client)
 {
 	struct emu *m = ctx;
@@ -178,6 +183,7 @@ static int host_wire(void *ctx, const struct burst *b)
 
 static const struct hca_host direct_host = {
 	.now = host_now,
+	.wall = host_wall,
 	.seg = host_seg,
 	.copy = host_copy,
 	.atomic = host_atomic,
@@ -187,6 +193,7 @@ static const struct hca_host direct_host = {
 
 static const struct hca_host wire_host = {
 	.now = host_now,
+	.wall = host_wall,
 	.seg = host_seg,
 	.copy = host_copy,
 	.atomic = host_atomic,

@@ -149,6 +149,18 @@ static void test_dead(void)
 	CU_ASSERT_EQUAL(hca_clock_at(&c, 1002), 5002);
 }
 
+/* Devices' real-time clocks are the host's, or go with the fabric's clock where it is not. */
+static void test_wall(void)
+{
+	struct hca_clock c = { .wall = 7000 };
+
+	CU_ASSERT_EQUAL(hca_clock_wall(&c, 1000, 123456), 123456);
+	c = (struct hca_clock){ .own = 1, .real = 1000, .fabric = 5000, .wall = 7000 };
+	CU_ASSERT_EQUAL(hca_clock_wall(&c, 2000, 123456), 12000);
+	c.ppm = 2 * CLOCK_PPM;
+	CU_ASSERT_EQUAL(hca_clock_wall(&c, 2000, 123456), 14000);
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -158,6 +170,7 @@ int main(void)
 		{ "back to real time", test_back },
 		{ "it never goes back", test_monotonic },
 		{ "one whose writer has died half way", test_dead },
+		{ "wall clock time", test_wall },
 		{ NULL, NULL },
 	};
 
