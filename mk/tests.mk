@@ -33,6 +33,8 @@ $(addprefix $(BUILD)/obj/tests/,unit/%.o verbs/%.o lib/%.o shim/%.o): OPT := $(s
 
 # What several programs of a kind share.
 UNIT_COMMON := $(call objs,$(wildcard tests/lib/c/emu*.c))
+# A call takes the same instructions each time: the loader finds no function at its first call, but all at the start.
+UNIT_NOW    := -Wl,-z,now
 # Without x86's trap flag, tests/lib/c/emu_die.c needs an emulator that calls a function before each access to memory.
 MACHINE	    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 UNIT_EMULATOR := $(if $(filter x86_64,$(MACHINE)),$(EMULATOR_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/obj-steps/%,\
@@ -79,7 +81,7 @@ $(foreach p,$(UNIT_SRC:tests/%.c=%),$(eval $(call unit_program,$(p))))
 $(UNIT_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(UNIT_NOW) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
 
 # A joined fabric process in a test: tests/lib/c/mesh_world.h. The linker replaces its system calls.
 WORLD_CALLS := read write writev close socket connect accept4 getsockname getpeername getsockopt setsockopt epoll_ctl \

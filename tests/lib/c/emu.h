@@ -5,9 +5,9 @@
  *
  * Theory of operation
  * -------------------
- * All memory (HCA, segments, data) is shared and mapped before any fork, at the same address
- * everywhere: "reaching another process" is a memcpy, and a test may fork a holder of the token
- * and kill it.
+ * All memory (HCA, segments, data) is mapped in this process: "reaching another process" is a
+ * memcpy, a client dies when it stops in the middle of a call, and fork() is a copy of the world,
+ * in which a test can try what comes of that death (struct emu_deaths).
  *
  * Without faults the wire is the engine's own (none at all). With emu_wire() bursts are cut into
  * pieces, queued with a delivery time, and delivered by emu_run(), which moves the clock from one
@@ -171,20 +171,49 @@ u32 emu_state(struct emu *m, const struct emu_qp *q);
 /** emu_event() - the next async event of a client, or -1. */
 int emu_event(struct emu *m, u32 client);
 
+/** EMU_VERDICTS - emu_deaths.after returns less. */
+#define EMU_VERDICTS 8
+
+/**
+ * struct emu_deaths - deaths of client 0 in one call, and what is checked after each
+ *
+ * The call runs once. After instruction @first of it and after every @step more, a child process
+ * has memory as that death leaves it: it recovers and checks there. A last one has the end of the
+ * call. tests/lib/c/deaths.h runs @after with assertions of CUnit.
+ */
+struct emu_deaths {
+	void (*call)(struct emu *m, void *arg);
+	/* Return: a verdict, which is counted. @died: false at the end of the call. */
+	int (*after)(struct emu *m, void *arg, bool died);
+	void *arg; /* of both */
+	long first; /* 0: 1 */
+	long step; /* as emu_death_step() returns it */
+	int enough; /* the least verdict with which no later death matters; 0: none */
+	/* runs @after in the child. Return: its verdict, or EMU_VERDICTS if a check failed */
+	int (*check)(struct emu *m, const struct emu_deaths *d, bool died);
+	/* Results: */
+	long n; /* instructions before the last death, or before the end */
+	u32 died; /* deaths */
+	u32 seen[EMU_VERDICTS]; /* verdicts */
+	u32 failed; /* deaths after which a check failed: a few end the run */
+};
+
 /**
  * emu_death_step() - how far deaths are apart, in instructions: @usual, or what DEATH_STEP in the
  * environment says: 1 tries every single one; builds whose instructions are many want more.
  */
 long emu_death_step(long usual);
+/** emu_die_each() - see struct emu_deaths. @m itself has the end of the call afterwards. */
+void emu_die_each(struct emu *m, struct emu_deaths *d);
+/** emu_die_ring() - as emu_deaths.call: ring the doorbell of @q, a struct emu_qp. */
+void emu_die_ring(struct emu *m, void *q);
 /**
- * emu_die_after() - client 0 rings @q's doorbell in a child process, and dies after @n
- * instructions. Return: whether it died; false when it came to its end before.
+ * emu_die_in() - @fn works as client 0, which dies after @n instructions. Return: whether it died;
+ * false when it came to its end before.
  */
-bool emu_die_after(struct emu *m, struct emu_qp *q, long n);
+bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n);
 /** emu_step() - before each access to memory, on machines without a trap flag. See emu_step.c. */
 void emu_step(void);
-/** emu_die_in() - the same in @fn, which works as client 0. */
-bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n);
 /**
  * emu_reap() - client 0 has died: take the token back and clear away, as the fabric process does.
  */

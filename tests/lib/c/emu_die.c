@@ -2,24 +2,33 @@
 /*
  * Death of a client at any instruction, and what the fabric process does then. See
  * tests/lib/c/emu.h.
+ *
+ * A client that runs its call is the victim: it arrives at a step before each instruction, or each
+ * access to memory. The test process runs it, and so pays for each step once: emu_die_in() leaves
+ * the call at one of them, and emu_die_each() forks at those that it wants to know about.
  */
 #include "tests/lib/c/emu.h"
 
+#include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DIED 9
+/* Deaths with a failed check that end a run. */
+#define FAILED_ENOUGH 5
 
-/* Instructions, or accesses to memory, that the victim has left. */
-static volatile long left;
+/* Steps that the victim has left until it arrives, and what happens then. */
+static volatile long steps_left;
+static void (*victim_arrive)(void);
+/* Where the test goes on when its victim does not. */
+static sigjmp_buf survivor;
 
 static void victim_step(void)
 {
-	if (--left <= 0)
-		syscall(SYS_exit_group, DIED);
+	if (--steps_left <= 0)
+		victim_arrive();
 }
 
 #if defined(__x86_64__)
@@ -67,34 +76,94 @@ static inline void steps_end(void)
 }
 #endif
 
-static void ring(struct emu *m, void *q)
+static void victim_leave(void)
 {
-	emu_ring(m, q);
+	siglongjmp(survivor, 1);
 }
 
-bool emu_die_after(struct emu *m, struct emu_qp *q, long n)
+/* Return: whether the victim came to the end of its call. */
+static bool victim_run(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg)
 {
-	return emu_die_in(m, ring, q, n);
+	if (sigsetjmp(survivor, 1)) {
+		steps_end();
+		return false;
+	}
+	steps_begin();
+	fn(m, arg);
+	steps_end();
+	return true;
 }
 
 bool emu_die_in(struct emu *m, void (*fn)(struct emu *m, void *arg), void *arg, long n)
 {
-	int status;
-	pid_t pid;
+	steps_left = n;
+	victim_arrive = victim_leave;
+	return !victim_run(m, fn, arg);
+}
 
-	left = n;
-	pid = fork();
+/* Whose deaths emu_die_each() is looking at: a signal handler has no arguments. */
+static struct emu *dying;
+static struct emu_deaths *deaths;
+
+/* Check the world as it is now, in a copy of it. Return: whether no later death matters. */
+static bool world_check(bool died)
+{
+	struct emu_deaths *d = deaths;
+	int status;
+	pid_t pid = fork();
+
 	if (pid < 0)
 		abort();
 	if (pid == 0) {
-		steps_begin();
-		fn(m, arg);
 		steps_end();
-		_exit(0);
+		status = d->check(dying, d, died);
+		fflush(stdout);
+		_exit(status);
 	}
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+	if (waitpid(pid, &status, 0) != pid)
 		abort();
-	return WEXITSTATUS(status) == DIED;
+	if (WIFEXITED(status) && WEXITSTATUS(status) < EMU_VERDICTS) {
+		d->seen[WEXITSTATUS(status)]++;
+		return d->enough && WEXITSTATUS(status) >= d->enough;
+	}
+	if (WIFSIGNALED(status))
+		printf("# death after %ld instructions (DEATH_STEP=%ld): signal %d ended the "
+		       "check\n",
+		       d->n, d->step, WTERMSIG(status));
+	return ++d->failed == FAILED_ENOUGH;
+}
+
+static void victim_branch(void)
+{
+	struct emu_deaths *d = deaths;
+
+	d->n += d->died ? d->step : 0;
+	d->died++;
+	if (world_check(true))
+		victim_leave();
+	steps_left = d->step;
+}
+
+void emu_die_each(struct emu *m, struct emu_deaths *d)
+{
+	if (d->step <= 0)
+		abort();
+	dying = m;
+	deaths = d;
+	d->n = d->first ? d->first : 1;
+	steps_left = d->n;
+	victim_arrive = victim_branch;
+	/* A child prints what it has to say, and not what waits here. */
+	fflush(stdout);
+	if (!victim_run(m, d->call, d->arg))
+		return;
+	d->n += d->died ? d->step - steps_left : -steps_left;
+	world_check(false);
+}
+
+void emu_die_ring(struct emu *m, void *q)
+{
+	emu_ring(m, q);
 }
 
 void emu_reap(struct emu *m)

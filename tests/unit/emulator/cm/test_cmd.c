@@ -227,12 +227,16 @@ static void fatal_commands(struct emu *unused, void *arg)
 		command(0);
 }
 
-/* Client 0 dies in the middle of something. */
+/* Client 0 dies in the middle of something: of a command, mostly, or of several. */
 static void die(void)
 {
-	bool died = emu_die_in(m, fatal_commands, NULL, 1 + pick(20000));
+	long n = 1 + pick(pick(8) ? 2000 : 20000);
+	u32 i, before = pick(12);
+	bool died;
 
-	(void)emu_rnd(&rnd);
+	for (i = 0; i < before; i++)
+		command(0);
+	died = emu_die_in(m, fatal_commands, NULL, n);
 	CU_ASSERT_FATAL(emu_sound(m) || died);
 	if (!died)
 		return;

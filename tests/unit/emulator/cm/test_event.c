@@ -3,8 +3,8 @@
  * Events of connection management: order, channels, backlogs, and the death of a client that is
  * adding one.
  */
+#include "tests/lib/c/deaths.h"
 #include "tests/lib/c/emu_cmid.h"
-#include "tests/lib/c/cu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,6 +222,7 @@ static void test_flood(void)
 /* --- deaths: client 0 does something, and dies at any instruction of it --- */
 
 static u32 victim[4];
+static u32 notified; /* before the call */
 
 static void make_events(struct emu *emu, void *arg)
 {
@@ -233,40 +234,34 @@ static void make_events(struct emu *emu, void *arg)
 }
 
 /* Whichever thread died, each event of the others is either absent or complete. */
-static bool one_maker_death(long n, long *bad)
+static int after_maker_death(struct emu *unused, void *arg, bool died)
 {
 	static const u32 states[] = { CM_ROUTE_RESOLVED, CM_CONNECT, CM_DISCONNECT };
-	u32 seen = 0, requests = 0, before;
-	const struct hca_cmid *id;
+	const struct hca_cmid *id = &m->hca->cmid[victim[0]];
+	u32 seen = 0, requests = 0;
 	struct cm_event ev;
-	bool died, good;
 
-	begin();
-	victim[0] = tcp(1);
-	victim[1] = listener(4, 2);
-	happens(1, victim[0], CM_ROUTE_RESOLVED, CM_EV_ROUTE_RESOLVED, 0);
-	before = m->c[1].notified;
-	died = emu_die_in(m, make_events, NULL, n);
+	(void)unused;
+	(void)arg;
 	emu_reap(m);
-	good = emu_sound(m) && emu_got(m, 1, ch, CM_EV_ROUTE_RESOLVED, 1, 0);
+	CU_ASSERT_TRUE(emu_sound(m));
+	CU_ASSERT_TRUE(emu_got(m, 1, ch, CM_EV_ROUTE_RESOLVED, 1, 0));
 	while (!emu_get(m, 1, ch, &ev)) {
-		if (ev.type == CM_EV_CONNECT_REQUEST)
-			good = good && !requests++ && m->hca->cmid[ev.id].state == CM_CONNECT;
-		else
-			good = good && ev.type == (seen++ ? CM_EV_DISCONNECTED : CM_EV_ESTABLISHED);
+		const bool request_came = ev.type == CM_EV_CONNECT_REQUEST;
+		const u32 in_order = seen ? CM_EV_DISCONNECTED : CM_EV_ESTABLISHED;
+
+		CU_ASSERT_TRUE(request_came ? m->hca->cmid[ev.id].state == CM_CONNECT
+					    : ev.type == in_order);
+		requests += request_came;
+		seen += !request_came;
 	}
-	good = good && m->c[1].notified >= before + seen + requests;
-	id = &m->hca->cmid[victim[0]];
-	good = good && seen <= 2 && id->state == states[seen] && requests >= (seen == 2) &&
-	       requests <= 1;
-	good = good && m->hca->tab[TAB_CMID].n == 2 + requests;
-	good = good && (died || seen == 2);
-	good = good && request(2, victim[1]) && emu_sound(m);
-	if (!good && ++*bad <= 5)
-		printf("# death after %ld instructions: %u events, %u requests\n", n, seen,
-		       requests);
-	emu_free(m);
-	return died;
+	CU_ASSERT_TRUE(m->c[1].notified >= notified + seen + requests);
+	CU_ASSERT_TRUE(seen <= 2 && id->state == states[seen]);
+	CU_ASSERT_TRUE(requests >= (seen == 2) && requests <= 1);
+	CU_ASSERT_EQUAL(m->hca->tab[TAB_CMID].n, 2 + requests);
+	CU_ASSERT_TRUE(died || seen == 2);
+	CU_ASSERT_TRUE(request(2, victim[1]) && emu_sound(m));
+	return 0;
 }
 
 /* All that a program does by itself; and one that listens is left with nothing of it. */
@@ -296,11 +291,52 @@ static void live(struct emu *emu, void *arg)
 	emu_do(emu, 0, CMD_CM_DESTROY_ID, victim[2], &c);
 }
 
-static bool one_own_death(long n, long *bad)
+static int after_own_death(struct emu *unused, void *arg, bool died)
+{
+	const u32 *id = arg;
+	struct cmd_cm c = { .backlog = 4 };
+
+	(void)unused;
+	(void)died;
+	emu_reap(m);
+	CU_ASSERT_TRUE(emu_sound(m));
+	CU_ASSERT_TRUE(m->hca->tab[TAB_CMID].n == 2 && m->hca->tab[TAB_CMEV].n == 0);
+	CU_ASSERT_TRUE(m->hca->tab[TAB_CMCH].n == 1 && m->hca->tab[TAB_CMMC].n == 0);
+	CU_ASSERT_EQUAL(emu_do(m, 1, CMD_CM_LISTEN, id[0], &c), 0);
+	CU_ASSERT_EQUAL(emu_bind(m, 1, id[1], "192.0.2.1", 7000), 0);
+	CU_ASSERT_TRUE(emu_sound(m));
+	return 0;
+}
+
+static void deaths(struct emu_deaths *d)
+{
+	deaths_run(m, d);
+	printf("# %u deaths within %ld instructions\n", d->died, d->n);
+	end();
+}
+
+static void test_maker_dies(void)
+{
+	struct emu_deaths d = { .call = make_events,
+				.after = after_maker_death,
+				.step = emu_death_step(17) };
+
+	begin();
+	victim[0] = tcp(1);
+	victim[1] = listener(4, 2);
+	happens(1, victim[0], CM_ROUTE_RESOLVED, CM_EV_ROUTE_RESOLVED, 0);
+	notified = m->c[1].notified;
+	deaths(&d);
+}
+
+static void test_owner_dies(void)
 {
 	struct cmd_cm c = { .backlog = 4 };
-	bool died, good;
-	u32 a, b;
+	u32 survivors[2];
+	struct emu_deaths d = { .call = live,
+				.after = after_own_death,
+				.arg = survivors,
+				.step = emu_death_step(149) };
 
 	begin();
 	victim[0] = emu_chan(m, 0, 1);
@@ -310,43 +346,13 @@ static bool one_own_death(long n, long *bad)
 	emu_option(m, 0, victim[2], 1, 1, 4);
 	emu_bind(m, 0, victim[2], "192.0.2.1", 7000);
 	emu_do(m, 0, CMD_CM_LISTEN, victim[2], &c);
-	a = tcp(1);
-	b = tcp(2);
-	emu_bind(m, 1, a, "198.51.100.7", 7000);
+	survivors[0] = tcp(1);
+	survivors[1] = tcp(2);
+	emu_bind(m, 1, survivors[0], "198.51.100.7", 7000);
 	for (u32 i = 0; i < 3; i++)
 		if (!request(2, victim[2]))
 			abort();
-	died = emu_die_in(m, live, NULL, n);
-	emu_reap(m);
-	good = emu_sound(m) && m->hca->tab[TAB_CMID].n == 2 && m->hca->tab[TAB_CMEV].n == 0;
-	good = good && m->hca->tab[TAB_CMCH].n == 1 && m->hca->tab[TAB_CMMC].n == 0;
-	good = good && !emu_do(m, 1, CMD_CM_LISTEN, a, &c) && !emu_bind(m, 1, b, "192.0.2.1", 7000);
-	good = good && emu_sound(m);
-	if (!good && ++*bad <= 5)
-		printf("# death after %ld instructions of its own\n", n);
-	emu_free(m);
-	return died;
-}
-
-static void deaths(bool (*one)(long n, long *bad), long usual)
-{
-	long step = emu_death_step(usual);
-	long n = 1, tried = 0, bad = 0;
-
-	for (; one(n, &bad); n += step)
-		tried++;
-	printf("# %ld deaths within %ld instructions\n", tried, n);
-	CU_ASSERT_EQUAL(bad, 0);
-}
-
-static void test_maker_dies(void)
-{
-	deaths(one_maker_death, 17);
-}
-
-static void test_owner_dies(void)
-{
-	deaths(one_own_death, 149);
+	deaths(&d);
 }
 
 /* With chaos: events are reported late, in order, and each wakes a reader. */

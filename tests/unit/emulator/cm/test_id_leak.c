@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* No identifier outlives its program, whichever program dies, at whatever moment. */
-#include "tests/lib/c/cu.h"
+#include "tests/lib/c/deaths.h"
 #include "tests/lib/c/emu_cm.h"
 
 /* Client @client is killed, not holding the token. */
@@ -80,43 +80,42 @@ static void fatal_call(struct emu *m, void *arg)
 	f->call(m, &f->id);
 }
 
+static int after_death(struct emu *m, void *arg, bool died)
+{
+	(void)arg;
+	if (!died)
+		return 0;
+	emu_reap(m);
+	CU_ASSERT(emu_run(m, ~0ULL));
+	CU_ASSERT_EQUAL(m->hca->tab[TAB_CMID].n, 1);
+	CU_ASSERT(emu_cm_audit(m));
+	return 0;
+}
+
 /*
  * Side 1 has destroyed its identifier, which waits for the answer to its DREQ; side 0 dies in the
- * call that answers. Return: whether it died.
+ * call that answers.
  */
-static bool dies_answering(int (*call)(struct emu *m, const struct emu_id *id), long n)
+static void die_answering(int (*call)(struct emu *m, const struct emu_id *id))
 {
 	struct emu_cm *c = emu_cm_new(2, CM_PS_TCP, 0);
 	struct fatal f = { .call = call };
+	struct emu_deaths d = {
+		.call = fatal_call, .after = after_death, .arg = &f, .step = emu_death_step(23)
+	};
 	struct emu_id b;
-	bool died;
 
 	CU_ASSERT_FATAL(emu_cm_pair(c, &f.id, &b));
 	CU_ASSERT_EQUAL(emu_cm_destroy(c->m, &b), 0);
 	CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 3);
-	died = emu_die_in(c->m, fatal_call, &f, n);
-	if (died) {
-		emu_reap(c->m);
-		CU_ASSERT(emu_run(c->m, ~0ULL));
-		CU_ASSERT_EQUAL(c->m->hca->tab[TAB_CMID].n, 1);
-		if (c->m->hca->tab[TAB_CMID].n != 1)
-			printf("# died after %ld instructions\n", n);
-		CU_ASSERT(emu_cm_audit(c->m));
-	}
+	deaths_run(c->m, &d);
 	emu_cm_free(c);
-	return died;
 }
 
 static void test_answering(void)
 {
-	long step = emu_death_step(23), n;
-
-	for (n = 1; dies_answering(emu_cm_disconnect, n); n += step)
-		;
-	CU_ASSERT(n > 1);
-	for (n = 1; dies_answering(emu_cm_destroy, n); n += step)
-		;
-	CU_ASSERT(n > 1);
+	die_answering(emu_cm_disconnect);
+	die_answering(emu_cm_destroy);
 }
 
 int main(void)

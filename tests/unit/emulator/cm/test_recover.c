@@ -4,7 +4,7 @@
  * other side has the right event, once; nothing of the dead program is left, and the next program
  * finds consistent state.
  */
-#include "tests/lib/c/cu.h"
+#include "tests/lib/c/deaths.h"
 #include "tests/lib/c/emu_cm.h"
 
 #include <stdlib.h>
@@ -48,14 +48,15 @@ static int call_reject(struct emu *m, const struct emu_id *id)
 
 struct fatal {
 	const struct victim *v;
-	struct emu_id id;
+	struct emu_cm *c;
+	struct emu_id id[2];
 };
 
 static void fatal_call(struct emu *m, void *arg)
 {
 	const struct fatal *f = arg;
 
-	f->v->call(m, &f->id);
+	f->v->call(m, &f->id[f->v->side]);
 }
 
 static void up_to(struct emu_cm *c, enum phase phase, struct emu_id id[2])
@@ -110,52 +111,42 @@ static bool tables_empty(const struct hca *hca)
 	return true;
 }
 
-static void check(struct emu_cm *c, const struct victim *v, struct emu_id id[2], long n)
+static int after_death(struct emu *m, void *arg, bool died)
 {
+	struct fatal *f = arg;
+	const struct victim *v = f->v;
 	u32 left = v->side == 0, over;
 	struct emu_id a, b;
 	bool ok;
 
-	emu_reap(c->m);
-	over = hear(c, v, &id[!v->side]);
+	if (!died)
+		return 0;
+	emu_reap(m);
+	over = hear(f->c, v, &f->id[!v->side]);
 	ok = over <= 1 && (over || !v->must);
-	ok = ok && c->m->hca->tab[TAB_CMID].n == left && tables_empty(c->m->hca) &&
-	     emu_cm_audit(c->m);
+	ok = ok && m->hca->tab[TAB_CMID].n == left && tables_empty(m->hca) && emu_cm_audit(m);
 	CU_ASSERT(ok);
 	if (!ok)
-		printf("# %s: died after %ld instructions: over %u, %u identifiers\n", v->name, n,
-		       over, c->m->hca->tab[TAB_CMID].n);
-	emu_cm_again(c, v->side, CM_PS_TCP);
-	CU_ASSERT(emu_cm_pair(c, &a, &b));
-}
-
-/* Return: whether it died. */
-static bool one_death(const struct victim *v, long n)
-{
-	struct emu_cm *c = v->side ? emu_cm_new_swapped(5, CM_PS_TCP) : emu_cm_new(5, CM_PS_TCP, 0);
-	struct emu_id id[2];
-	struct fatal f = { .v = v };
-	bool died;
-
-	up_to(c, v->phase, id);
-	if (v->phase == DISCONNECTING)
-		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &id[!v->side]), 0);
-	f.id = id[v->side];
-	died = emu_die_in(c->m, fatal_call, &f, n);
-	if (died)
-		check(c, v, id, n);
-	emu_cm_free(c);
-	return died;
+		printf("# %s: over %u, %u identifiers\n", v->name, over, m->hca->tab[TAB_CMID].n);
+	emu_cm_again(f->c, v->side, CM_PS_TCP);
+	CU_ASSERT(emu_cm_pair(f->c, &a, &b));
+	return 0;
 }
 
 static void die_everywhere(const struct victim *v)
 {
-	long step = emu_death_step(131), n, deaths = 0;
+	struct emu_cm *c = v->side ? emu_cm_new_swapped(5, CM_PS_TCP) : emu_cm_new(5, CM_PS_TCP, 0);
+	struct fatal f = { .v = v, .c = c };
+	struct emu_deaths d = {
+		.call = fatal_call, .after = after_death, .arg = &f, .step = emu_death_step(131)
+	};
 
-	for (n = 1; one_death(v, n); n += step)
-		deaths++;
-	printf("# %s: %ld deaths\n", v->name, deaths);
-	CU_ASSERT(deaths > 0);
+	up_to(c, v->phase, f.id);
+	if (v->phase == DISCONNECTING)
+		CU_ASSERT_EQUAL(emu_cm_disconnect(c->m, &f.id[!v->side]), 0);
+	deaths_run(c->m, &d);
+	printf("# %s: %u deaths\n", v->name, d.died);
+	emu_cm_free(c);
 }
 
 static void test_active(void)

@@ -4,16 +4,15 @@
  *
  * Theory of operation
  * -------------------
- * A child process (client 0) enters the engine: it posts work of its own and serves the doorbells
- * that others left. It runs under the processor's trap flag and is gone after the n-th instruction,
- * as if killed there. Then the test does what the fabric process does: takes the token back, clears
- * the dead client away, runs timers. Whatever n was, the others' work must end as if nothing had
- * happened: exactly once, with the right data; and the dead client's peer sees RETRY_EXC_ERR or
- * a complete message.
+ * Client 0 enters the engine: it posts work of its own and serves the doorbells that others left.
+ * It runs under the processor's trap flag, and every so many instructions a copy of the world goes
+ * on without it, as if it had been killed there. In the copy the test does what the fabric process
+ * does: takes the token back, clears the dead client away, runs timers. At whatever instruction it
+ * died, the others' work must end as if nothing had happened: exactly once, with the right data;
+ * and the dead client's peer sees RETRY_EXC_ERR or a complete message.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/c/deaths.h"
 
 #include <stdlib.h>
 
@@ -235,38 +234,31 @@ static bool check_leaks(enum kind kind)
 	       h->n_clients == n && h->client[0].state == CLIENT_FREE && h->token == TOKEN_FREE;
 }
 
-/* Return: false when the victim came to its end, so that a later @n makes no difference. */
-static bool one_death(enum kind kind, bool srq, long n, long *bad)
-{
-	bool bystanders, peer, after, leaks, died;
+static enum kind killed_in;
 
-	prepare(kind, srq);
-	died = emu_die_after(m, &q0, n);
+static int after_death(struct emu *unused, void *arg, bool died)
+{
+	(void)unused;
+	(void)arg;
+	(void)died;
 	emu_reap(m);
 	emu_run(m, m->clock + 10 * SEC);
-	bystanders = check_bystanders(kind);
-	peer = check_peer(kind);
-	after = check_after();
-	leaks = check_leaks(kind);
-	if (!bystanders || !peer || !after || !leaks) {
-		if (++*bad <= 5)
-			printf("# death after %ld instructions: bystanders %d peer %d after %d "
-			       "leaks %d\n",
-			       n, bystanders, peer, after, leaks);
-	}
-	emu_free(m);
-	return died;
+	CU_ASSERT_TRUE(check_bystanders(killed_in));
+	CU_ASSERT_TRUE(check_peer(killed_in));
+	CU_ASSERT_TRUE(check_after());
+	CU_ASSERT_TRUE(check_leaks(killed_in));
+	return 0;
 }
 
 static void deaths(enum kind kind, bool srq)
 {
-	long step = emu_death_step(211);
-	long n = 1, tried = 0, bad = 0;
+	struct emu_deaths d;
 
-	for (; one_death(kind, srq, n, &bad); n += step)
-		tried++;
-	printf("# %ld deaths within %ld instructions\n", tried, n);
-	CU_ASSERT_EQUAL(bad, 0);
+	prepare(kind, srq);
+	killed_in = kind;
+	d = deaths_ring(m, &q0, 211, after_death);
+	printf("# %u deaths within %ld instructions\n", d.died, d.n);
+	emu_free(m);
 }
 
 static void test_sends(void)

@@ -6,7 +6,7 @@
  * side is an SRQ with tags. Whatever happened to 0, each message of 2 has matched its tag once,
  * with its data, and 2 has a FIN for each rendezvous.
  */
-#include "tests/lib/c/cu.h"
+#include "tests/lib/c/deaths.h"
 #include "tests/lib/c/emu_tm.h"
 
 #include <stdlib.h>
@@ -135,38 +135,31 @@ static bool check_leaks(void)
 	       !h->commit.tag;
 }
 
-/* Return: false when the victim came to its end, so that a later @n makes no difference. */
-static bool one_death(u32 kind, long n, long *bad)
-{
-	bool bystanders, list, peer, leaks, died;
+static u32 killed_in;
 
-	prepare(kind);
-	died = emu_die_after(m, &q0, n);
+static int after_death(struct emu *unused, void *arg, bool died)
+{
+	(void)unused;
+	(void)arg;
+	(void)died;
 	emu_reap(m);
 	emu_run(m, m->clock + 10 * SEC);
-	bystanders = check_bystanders(kind);
-	list = check_list(&q3, 0, 1);
-	peer = check_peer();
-	leaks = check_leaks();
-	if (!bystanders || !list || !peer || !leaks) {
-		if (++*bad <= 5)
-			printf("# death after %ld instructions: bystanders %d list %d peer %d "
-			       "leaks %d\n",
-			       n, bystanders, list, peer, leaks);
-	}
-	emu_free(m);
-	return died;
+	CU_ASSERT_TRUE(check_bystanders(killed_in));
+	CU_ASSERT_TRUE(check_list(&q3, 0, 1));
+	CU_ASSERT_TRUE(check_peer());
+	CU_ASSERT_TRUE(check_leaks());
+	return 0;
 }
 
 static void deaths(u32 kind)
 {
-	long step = emu_death_step(607);
-	long n = 1, tried = 0, bad = 0;
+	struct emu_deaths d;
 
-	for (; one_death(kind, n, &bad); n += step)
-		tried++;
-	printf("# %ld deaths within %ld instructions\n", tried, n);
-	CU_ASSERT_EQUAL(bad, 0);
+	prepare(kind);
+	killed_in = kind;
+	d = deaths_ring(m, &q0, 607, after_death);
+	printf("# %u deaths within %ld instructions\n", d.died, d.n);
+	emu_free(m);
 }
 
 static void test_eager(void)

@@ -5,8 +5,7 @@
  * tests/unit/emulator/engine/test_recover.c.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/c/deaths.h"
 
 #define SEC 1000000000ULL
 #define N   4
@@ -39,51 +38,49 @@ static void prepare(u32 opcode)
 	emu_publish(m, &q2);
 }
 
-static bool check(u32 *arrived)
+/* Return: how many messages have arrived. */
+static u32 check_messages(void)
 {
 	struct cqe c = { 0 };
-	u32 seen = 0;
+	u32 seen = 0, arrived = 0;
 	char why[200];
-	bool good = true;
 
 	for (u32 i = 0; i < N; i++)
-		good = good && emu_poll(m, &q2.scq, &c, NULL) && c.status == WCS_SUCCESS &&
-		       c.wr_id == i;
-	good = good && !emu_poll(m, &q2.scq, &c, NULL);
-	while (emu_poll(m, &q3.rcq, &c, NULL)) {
-		good = good && c.status == WCS_SUCCESS && c.imm < N && c.byte_len == LEN &&
-		       !(seen >> c.imm);
+		CU_ASSERT_TRUE(emu_poll(m, &q2.scq, &c, NULL) && c.status == WCS_SUCCESS &&
+			       c.wr_id == i);
+	CU_ASSERT_FALSE(emu_poll(m, &q2.scq, &c, NULL));
+	for (; emu_poll(m, &q3.rcq, &c, NULL); arrived++) {
+		CU_ASSERT_TRUE(c.status == WCS_SUCCESS && c.imm < N && c.byte_len == LEN &&
+			       !(seen >> c.imm));
 		seen |= 1u << (c.imm % 32);
-		++*arrived;
 	}
-	return good && !hca_audit(m->hca, why, sizeof(why));
+	CU_ASSERT_FALSE(hca_audit(m->hca, why, sizeof(why)));
+	return arrived;
+}
+
+static int after_death(struct emu *unused, void *arg, bool died)
+{
+	u32 arrived;
+
+	(void)unused;
+	(void)arg;
+	(void)died;
+	emu_reap(m);
+	emu_run(m, m->clock + 10 * SEC);
+	arrived = check_messages();
+	CU_ASSERT_TRUE(arrived == N || arrived == N - 1);
+	return arrived == N;
 }
 
 static void deaths(u32 opcode)
 {
-	long step = emu_death_step(211);
-	u32 tried = 0, bad = 0, arrived = 0, whole = 0;
-	bool died = true;
+	struct emu_deaths d;
 
-	for (long n = 1; died; n += step) {
-		u32 got = 0;
-
-		prepare(opcode);
-		died = emu_die_after(m, &q0, n);
-		emu_reap(m);
-		emu_run(m, m->clock + 10 * SEC);
-		if (!check(&got) || got + 1 < N) {
-			if (++bad <= 5)
-				printf("# death after %ld instructions: %u arrived\n", n, got);
-		}
-		arrived += got;
-		whole += got == N;
-		tried++;
-		emu_free(m);
-	}
-	printf("# %u deaths, %u of %u messages arrived\n", tried, arrived, tried * N);
-	CU_ASSERT_EQUAL(bad, 0);
-	CU_ASSERT_TRUE(whole > 1);
+	prepare(opcode);
+	d = deaths_ring(m, &q0, 211, after_death);
+	printf("# %u deaths, after which %u times all messages arrived\n", d.died, d.seen[1]);
+	CU_ASSERT_TRUE(d.seen[1] > 1);
+	emu_free(m);
 }
 
 static void test_send(void)

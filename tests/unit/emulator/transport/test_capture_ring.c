@@ -6,8 +6,7 @@
  */
 #include "emulator/transport/capture_ring.h"
 #include "emulator/port.h"
-#include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/c/deaths.h"
 
 #include <string.h>
 
@@ -280,25 +279,28 @@ static void test_again(void)
 	down();
 }
 
+static int after_death(struct emu *unused, void *arg, bool died)
+{
+	u64 bytes;
+
+	(void)unused;
+	(void)arg;
+	if (died)
+		emu_reap(m);
+	CU_ASSERT(drain(&bytes) >= 0);
+	CU_ASSERT_EQUAL(m->hca->capture.head, m->hca->capture.write);
+	return 0;
+}
+
 /* Wherever its holder dies, the ring is one that can be read, and the packets go on in order. */
 static void test_death(void)
 {
-	long step = emu_death_step(307), n;
-	u64 bytes;
-	bool died = true;
-
-	for (n = 1; died; n += step) {
-		up();
-		look(1, 65536);
-		emu_recv(m, &b, 1, m->c[1].mem, 3000);
-		emu_post(m, &a, WR_SEND, 2, m->c[0].mem, 3000);
-		died = emu_die_after(m, &a, n);
-		if (died)
-			emu_reap(m);
-		CU_ASSERT(drain(&bytes) >= 0);
-		CU_ASSERT_EQUAL(m->hca->capture.head, m->hca->capture.write);
-		down();
-	}
+	up();
+	look(1, 65536);
+	emu_recv(m, &b, 1, m->c[1].mem, 3000);
+	emu_post(m, &a, WR_SEND, 2, m->c[0].mem, 3000);
+	deaths_ring(m, &a, 307, after_death);
+	down();
 }
 
 /*

@@ -3,7 +3,7 @@
  * A token holder dies between a completion and its moderated event, at every instruction: the event
  * is raised nevertheless. tests/unit/emulator/engine/test_recover.c describes the method.
  */
-#include "tests/lib/c/cu.h"
+#include "tests/lib/c/deaths.h"
 #include "tests/lib/c/emu_cq.h"
 
 #include <stdlib.h>
@@ -25,29 +25,41 @@ static bool settled(void)
 
 enum stage { BEFORE, SEEN, SETTLED, LOST };
 
-/* One death after @n instructions. Return: what had come of the entry by then. */
-static enum stage one_death(u32 count, u32 period, long n)
+/* Return: what had come of the entry when the holder died. */
+static int after_death(struct emu *unused, void *arg, bool died)
 {
-	enum stage stage = BEFORE;
+	enum stage stage = settled() ? SETTLED : BEFORE;
 	struct cqe c;
+
+	(void)unused;
+	(void)arg;
+	CU_ASSERT_TRUE(died);
+	emu_reap(m);
+	emu_run(m, m->clock + SEC);
+	if (!emu_poll(m, &q1.rcq, &c, NULL))
+		return (int)stage;
+	if (!emu_chan_events(m, 1))
+		return LOST;
+	return stage == BEFORE ? SEEN : (int)stage;
+}
+
+/* Deaths of the holder from instruction @first on, up to one at which the entry is in @enough. */
+static struct emu_deaths deaths(u32 count, u32 period, long first, long step, enum stage enough)
+{
+	struct emu_deaths d = { .call = emu_die_ring,
+				.after = after_death,
+				.arg = &q0,
+				.first = first,
+				.step = step,
+				.enough = (int)enough };
 
 	m = emu_moderated(&q0, &q1, count, period);
 	emu_arm(m, &q1.rcq, CQ_ARM_ANY);
 	emu_recv(m, &q1, 0, m->c[1].mem, 64);
 	emu_post(m, &q0, WR_SEND, 0, m->c[0].mem, 8);
-	CU_ASSERT_TRUE_FATAL(emu_die_after(m, &q0, n));
-	if (settled())
-		stage = SETTLED;
-	emu_reap(m);
-	emu_run(m, m->clock + SEC);
-	if (emu_poll(m, &q1.rcq, &c, NULL)) {
-		if (stage == BEFORE)
-			stage = SEEN;
-		if (!emu_chan_events(m, 1))
-			stage = LOST;
-	}
+	deaths_run(m, &d);
 	emu_free(m);
-	return stage;
+	return d;
 }
 
 /*
@@ -57,19 +69,14 @@ static enum stage one_death(u32 count, u32 period, long n)
 static void die_everywhere(u32 count, u32 period)
 {
 	enum { STEP = 32 };
-	enum stage stage = BEFORE;
-	long n, between = 0;
+	struct emu_deaths d = deaths(count, period, STEP, STEP, SEEN);
 
-	for (n = STEP; stage == BEFORE; n += STEP)
-		stage = one_death(count, period, n);
-	for (n -= 2 * STEP, stage = BEFORE; stage < SETTLED; n++) {
-		stage = one_death(count, period, n);
-		between += stage == SEEN;
-	}
-	CU_ASSERT_EQUAL(stage, SETTLED);
-	if (stage == LOST)
-		printf("# a completion without its event: died after %ld instructions\n", n - 1);
-	CU_ASSERT_TRUE(between > 10);
+	d = deaths(count, period, d.n > STEP ? d.n - STEP : 1, 1, SETTLED);
+	CU_ASSERT_EQUAL(d.seen[SETTLED], 1);
+	CU_ASSERT_EQUAL(d.seen[LOST], 0);
+	if (d.seen[LOST])
+		printf("# a completion without its event: died after %ld instructions\n", d.n);
+	CU_ASSERT_TRUE(d.seen[SEEN] > 10);
 }
 
 static void test_death_count(void)

@@ -4,8 +4,7 @@
  * client leaves, and the owner of a target QP whose creator dies.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/c/deaths.h"
 
 #include <stdlib.h>
 
@@ -202,9 +201,17 @@ static void test_given_back(void)
 
 /* --- deaths */
 
-static void command(struct emu *e, void *cmd)
+/** struct fatal - a command in which 0 dies, and what the others have of its target. */
+struct fatal {
+	struct hca_cmd cmd;
+	struct hca_cmd h1, h2; /* openings of 1 and 2 */
+};
+
+static void command(struct emu *e, void *arg)
 {
-	emu_cmd(e, 0, cmd);
+	struct fatal *f = arg;
+
+	emu_cmd(e, 0, &f->cmd);
 }
 
 static struct hca_cmd opened_by(u32 client, u32 xrcd, u32 qpn)
@@ -218,113 +225,110 @@ static struct hca_cmd opened_by(u32 client, u32 xrcd, u32 qpn)
 	return cmd;
 }
 
-static bool audited(long n)
+static bool audited(void)
 {
 	char why[200];
 
 	if (!hca_audit(m->hca, why, sizeof(why)))
 		return true;
-	printf("# death after %ld instructions: %s\n", n, why);
+	printf("# audit: %s\n", why);
 	return false;
 }
 
-/* 0 makes a target that 1 and 2 open, and dies when it destroys it: it is the others' now. */
-static bool destroyer_dies(struct emu_conn *o1, struct emu_conn *o2, long n)
+/* The target is the others' now. */
+static int after_destroyer_death(struct emu *unused, void *arg, bool died)
 {
-	struct hca_cmd destroy = { .op = CMD_DESTROY_QP }, h1, h2, mod = { .op = CMD_MODIFY_QP };
-	struct emu_conn o = emu_conn_defaults;
-	struct hca_qp *qp;
-	bool died;
+	struct fatal *f = arg;
+	struct hca_cmd mod = { .op = CMD_MODIFY_QP, .handle = f->h1.handle };
+	const struct hca_qp *qp = &m->hca->qp[t.slot];
 
-	/* The same slots each time, and so the same instructions. */
-	m->hca->tab[TAB_REF].cursor = 1;
-	open_domain(0, &o);
-	o.type = QPT_XRC_RECV;
-	t = emu_qp_new(m, 0, &o, 1);
-	qp = &m->hca->qp[t.slot];
-	h1 = opened_by(1, o1->xrcd, t.qpn);
-	h2 = opened_by(2, o2->xrcd, t.qpn);
-	destroy.handle = t.slot;
-	died = emu_die_in(m, command, &destroy, n);
+	(void)unused;
+	(void)died;
 	emu_reap(m);
-	CU_ASSERT_TRUE(audited(n));
+	CU_ASSERT_TRUE(audited());
 	CU_ASSERT_TRUE(qp->client == 2 || qp->client == 3);
-	mod.handle = h1.handle;
 	mod.mod.opened = 1;
 	mod.mod.mask = QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS;
 	mod.mod.attr.state = QPS_INIT;
 	mod.mod.attr.port_num = 1;
 	CU_ASSERT_EQUAL(emu_cmd(m, 1, &mod), 0);
 	CU_ASSERT_EQUAL(qp->state, QPS_INIT);
-	h1.op = h2.op = CMD_DESTROY_QP;
-	CU_ASSERT_EQUAL(emu_cmd(m, 1, &h1), 0);
+	f->h1.op = f->h2.op = CMD_DESTROY_QP;
+	CU_ASSERT_EQUAL(emu_cmd(m, 1, &f->h1), 0);
 	CU_ASSERT_EQUAL(qp->client, 3);
-	CU_ASSERT_EQUAL(emu_cmd(m, 2, &h2), 0);
+	CU_ASSERT_EQUAL(emu_cmd(m, 2, &f->h2), 0);
 	CU_ASSERT_EQUAL(m->hca->tab[TAB_QP].n, 0);
-	CU_ASSERT_TRUE(audited(n));
-	emu_client_new(m, 0);
-	return died;
+	CU_ASSERT_TRUE(audited());
+	return 0;
 }
 
+/* 0 makes a target that 1 and 2 open, and dies when it destroys it. */
 static void test_destroyer_dies(void)
 {
-	struct emu_conn o1 = emu_conn_defaults, o2 = o1;
-	long n = 1, step = emu_death_step(0);
+	struct emu_conn o = emu_conn_defaults, o1 = o, o2 = o;
+	struct fatal f = { .cmd.op = CMD_DESTROY_QP };
+	struct emu_deaths d = { .call = command,
+				.after = after_destroyer_death,
+				.arg = &f,
+				.step = emu_death_step(1) };
 
 	m = emu_new(1);
 	open_domain(1, &o1);
 	open_domain(2, &o2);
-	while (destroyer_dies(&o1, &o2, n))
-		n += step ? step : n < 200 ? 7 : 1;
-	printf("# %ld instructions\n", n);
+	open_domain(0, &o);
+	o.type = QPT_XRC_RECV;
+	t = emu_qp_new(m, 0, &o, 1);
+	f.cmd.handle = t.slot;
+	f.h1 = opened_by(1, o1.xrcd, t.qpn);
+	f.h2 = opened_by(2, o2.xrcd, t.qpn);
+	deaths_run(m, &d);
+	printf("# %u deaths within %ld instructions\n", d.died, d.n);
 	down();
 }
 
-/* 0 has opened the target of 1, which is connected, and dies when it resets it. */
-static bool resetter_dies(struct emu_conn *o1, long n)
+static int after_resetter_death(struct emu *unused, void *arg, bool died)
 {
-	struct emu_conn o = emu_conn_defaults;
-	struct hca_cmd reset = { .op = CMD_MODIFY_QP };
-	struct hca_cmd destroy = { .op = CMD_DESTROY_QP };
-	struct hca_qp *qp;
-	bool died;
+	const struct hca_qp *qp = &m->hca->qp[t.slot];
+	struct hca_cmd destroy = { .op = CMD_DESTROY_QP, .handle = t.slot };
 
-	o1->type = QPT_XRC_RECV;
-	t = emu_qp_new(m, 1, o1, 1);
+	(void)unused;
+	(void)arg;
+	(void)died;
+	emu_reap(m);
+	CU_ASSERT_TRUE(audited());
+	CU_ASSERT_TRUE(qp->state == QPS_RESET ? !qp->resp.epsn && !qp->attr.dest_qpn
+					      : qp->state == QPS_RTS && qp->resp.epsn == 0x42 &&
+							qp->attr.dest_qpn == a.qpn);
+	CU_ASSERT_EQUAL(emu_cmd(m, 1, &destroy), 0);
+	destroy.handle = a.slot;
+	CU_ASSERT_EQUAL(emu_cmd(m, 2, &destroy), 0);
+	return 0;
+}
+
+/* 0 has opened the target of 1, which is connected, and dies when it resets it. */
+static void test_resetter_dies(void)
+{
+	struct emu_conn o = emu_conn_defaults, o1 = o;
+	struct fatal f = { .cmd.op = CMD_MODIFY_QP };
+	struct emu_deaths d = {
+		.call = command, .after = after_resetter_death, .arg = &f, .step = emu_death_step(7)
+	};
+
+	m = emu_new(1);
+	open_domain(1, &o1);
+	o1.type = QPT_XRC_RECV;
+	t = emu_qp_new(m, 1, &o1, 1);
 	o.type = QPT_XRC_SEND;
 	o.psn_a = 0x42;
 	a = emu_qp_new(m, 2, &o, 1);
 	emu_pair(m, &a, &t, &o);
-	qp = &m->hca->qp[t.slot];
 	open_domain(0, &o);
-	reset.handle = opened_by(0, o.xrcd, t.qpn).handle;
-	reset.mod.opened = 1;
-	reset.mod.mask = QPA_STATE;
-	reset.mod.attr.state = QPS_RESET;
-	died = emu_die_in(m, command, &reset, n);
-	emu_reap(m);
-	CU_ASSERT_TRUE(audited(n));
-	CU_ASSERT_TRUE(qp->state == QPS_RESET ? !qp->resp.epsn && !qp->attr.dest_qpn
-					      : qp->state == QPS_RTS && qp->resp.epsn == 0x42 &&
-							qp->attr.dest_qpn == a.qpn);
-	destroy.handle = t.slot;
-	CU_ASSERT_EQUAL(emu_cmd(m, 1, &destroy), 0);
-	destroy.handle = a.slot;
-	CU_ASSERT_EQUAL(emu_cmd(m, 2, &destroy), 0);
-	emu_client_new(m, 0);
-	return died;
-}
-
-static void test_resetter_dies(void)
-{
-	struct emu_conn o = emu_conn_defaults;
-	long n = 1, step = emu_death_step(0);
-
-	m = emu_new(1);
-	open_domain(1, &o);
-	while (resetter_dies(&o, n))
-		n += step ? step : 7;
-	printf("# %ld instructions\n", n);
+	f.cmd.handle = opened_by(0, o.xrcd, t.qpn).handle;
+	f.cmd.mod.opened = 1;
+	f.cmd.mod.mask = QPA_STATE;
+	f.cmd.mod.attr.state = QPS_RESET;
+	deaths_run(m, &d);
+	printf("# %u deaths within %ld instructions\n", d.died, d.n);
 	down();
 }
 

@@ -4,15 +4,13 @@
  * woken, at whatever instruction the client died. Twice is harmless, never is not.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/c/deaths.h"
 
 #define SEC 1000000000ULL
 
 static struct emu *m;
 /* 0 dies with the doorbell that 2 left, whose messages go to 3. */
 static struct emu_qp q0, q1, q2, q3;
-static u64 heap[EMU_CLIENTS];
 
 static void limit(u32 n)
 {
@@ -23,15 +21,11 @@ static void limit(u32 n)
 	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, 3, &cmd), 0);
 }
 
-/* Everything where it was the time before, so that it takes the same instructions. */
 static void prepare(void)
 {
 	struct emu_conn o = emu_conn_defaults;
 
-	for (u32 i = 0; i < EMU_CLIENTS; i++)
-		m->c[i].heap = heap[i];
-	for (u32 t = 0; t < TAB_COUNT; t++)
-		m->hca->tab[t].cursor = 17;
+	m = emu_new(1);
 	o.depth = 4;
 	o.mtu = 1;
 	o.timeout = 10;
@@ -50,47 +44,36 @@ static void prepare(void)
 	emu_publish(m, &q2);
 }
 
-static bool check(long n)
+static int after_death(struct emu *unused, void *arg, bool died)
 {
 	u32 limits = 0, errors = 0, lasts = 0, all = 0;
 	char why[200] = "";
 	int ev;
 
+	(void)unused;
+	(void)arg;
+	(void)died;
+	emu_reap(m);
+	emu_run(m, m->clock + 10 * SEC);
 	for (; (ev = emu_event(m, 3)) >= 0; all++) {
 		limits += ev == EV_SRQ_LIMIT_REACHED;
 		errors += ev == EV_QP_ACCESS_ERR;
 		lasts += ev == EV_QP_LAST_WQE_REACHED;
 	}
-	if (limits && errors && lasts && all == limits + errors + lasts &&
-	    m->c[3].notified >= all && !hca_audit(m->hca, why, sizeof(why)))
-		return true;
-	printf("# death after %ld instructions: limit %u, error %u, last %u, woken %u; %s\n", n,
-	       limits, errors, lasts, m->c[3].notified, why);
-	return false;
+	CU_ASSERT_TRUE(limits && errors && lasts);
+	CU_ASSERT_EQUAL(all, limits + errors + lasts);
+	CU_ASSERT_TRUE(m->c[3].notified >= all);
+	CU_ASSERT_FALSE(hca_audit(m->hca, why, sizeof(why)));
+	return 0;
 }
 
 static void test_deaths(void)
 {
-	long n, step = emu_death_step(23);
-	bool died = true;
-	u32 bad = 0;
+	struct emu_deaths d;
 
-	m = emu_new(1);
-	for (u32 i = 0; i < EMU_CLIENTS; i++)
-		heap[i] = m->c[i].heap;
-	for (n = 1; died && bad < 5; n += step) {
-		prepare();
-		died = emu_die_after(m, &q0, n);
-		emu_reap(m);
-		emu_run(m, m->clock + 10 * SEC);
-		bad += !check(n);
-		emu_destroy(m, &q1);
-		emu_destroy(m, &q2);
-		emu_destroy(m, &q3);
-		emu_client_new(m, 0);
-	}
-	printf("# %ld instructions\n", n);
-	CU_ASSERT_EQUAL(bad, 0);
+	prepare();
+	d = deaths_ring(m, &q0, 23, after_death);
+	printf("# %u deaths within %ld instructions\n", d.died, d.n);
 	emu_free(m);
 }
 
