@@ -15,9 +15,6 @@ chmod 1777 "$reports"
 trap 'rm -rf "$reports"' EXIT
 status=0
 
-# Sanitizers make every instruction many, and each of them would be stepped through.
-export DEATH_STEP=20011
-
 runtime() {
 	# shellcheck disable=SC2086 # CC may be several words, as for make
 	${CC:-gcc} -print-file-name="lib$1.so"
@@ -66,12 +63,8 @@ asan() {
 		# shellcheck disable=SC2046
 		set -- $(left_out='' names "$@")
 	else
-		# unit/emulator/engine/test_recover*, transport/test_cq_recover: the trap flag single-steps their
-		# victims, through the sanitizer's own code, too; check-valgrind leaves them out for a
-		# similar reason.
-		left_out="unit/emulator/engine/test_recover unit/emulator/engine/test_recover_tag unit/emulator/transport/test_cq_recover"
 		# shellcheck disable=SC2046
-		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(names "$BUILD"/tests/unit/**/test_*) ||
+		ASAN_OPTIONS=$common:detect_leaks=1 tests/run $(left_out='' names "$BUILD"/tests/unit/**/test_*) ||
 			status=1
 		# torture/kill, verbs/qp/order: a sanitizer's timing hides the races that they look for.
 		# shim/exports: the built library has a sanitizer's symbols, too.
@@ -90,7 +83,7 @@ asan() {
 tsan() {
 	# TSan holds signals back, which are how the victims of some die.
 	local left_out
-	left_out=$(grep -rl emu_die tests/unit | sed 's|^tests/||; s|\.c$||' | xargs)
+	left_out=$(grep -rl 'emu_die\|lib/c/deaths.h' tests/unit | sed 's|^tests/||; s|\.c$||' | xargs)
 
 	export TEST_SLOW=4 TEST_TIMEOUT=1200
 	# die_after_fork: the fabric process is a child of `rdmaemu`, and makes a thread.
@@ -107,11 +100,8 @@ valgrind() {
 		return
 	fi
 	for t in "$BUILD"/tests/unit/**/test_*; do
-		# test_recover*, test_cq_recover: die by the trap flag, which valgrind's processor does not have.
-		case $t in
-		*/test_recover* | */test_cq_recover) continue ;;
-		esac
-		[ -x "$t" ] || continue
+		# The victims of the others die by the trap flag, which valgrind's processor does not have.
+		[ -x "$t" ] && ! grep -q lib/c/deaths.h "tests/${t#"$BUILD"/tests/}.c" || continue
 		command valgrind -q --error-exitcode=99 --leak-check=full --fair-sched=yes \
 			--log-file="$reports/valgrind.%p" "$t" || status=1
 	done
