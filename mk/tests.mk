@@ -112,8 +112,8 @@ $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix
 $(U)/traces/record/test_profile: UNIT_LIBS := -ljson-c
 
 # Those of traces/.
-TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_pcapng formats/test_cm_frames calls/test_calls \
-	vtrace/test_vtrace)
+TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_parse formats/test_pcapng formats/test_cm_frames \
+	calls/test_calls vtrace/test_vtrace vtrace/test_devices)
 $(TRACE_UNITS): $(TRACES_OBJ)
 $(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 

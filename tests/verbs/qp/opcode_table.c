@@ -7,6 +7,7 @@
  * EINVAL by ibv_post_send(), with EOPNOTSUPP by ibv_create_qp_ex(); neither changes anything.
  */
 #include "tests/lib/c/vb.h"
+#include "tests/lib/c/vb_window.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,8 +19,7 @@
 #define T_XRC (1u << IBV_QPT_XRC_SEND)
 #define T_RAW (1u << IBV_QPT_RAW_PACKET)
 
-#define IMM    htonl(0x12345678)
-#define WINDOW 65536 /* offset and length of what windows are bound to */
+#define IMM htonl(0x12345678)
 
 struct cell;
 
@@ -196,59 +196,7 @@ static bool run_flush(struct cell *c)
 	return !vb_dereg(b, 0) && good;
 }
 
-/* --- Memory windows, bound over the second 64 KiB of a side's buffer */
-
-/* @srqn: where an XRC QP would send to, of which a bind takes no notice. */
-static bool bind_window(struct vb_side *s, int qp, bool ex, uint32_t srqn, uint32_t *key)
-{
-	struct vb_wr wr = vb_wr(IBV_WR_BIND_MW, 71, s, NULL, 0);
-	struct ibv_wc wc;
-	int ret = vb_mw(s, 0, IBV_MW_TYPE_2, key);
-
-	if (!ret) {
-		*key = ibv_inc_rkey(*key);
-		wr.mw = 1;
-		wr.bind_rkey = *key;
-		wr.bind_addr = (uintptr_t)s->buf + WINDOW;
-		wr.bind_len = WINDOW;
-		wr.bind_access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-		wr.srqn = srqn;
-		ret = vb_send(s, qp, ex, &wr);
-	}
-	if (ret) {
-		note("bind: %s", strerror(ret));
-		return false;
-	}
-	return vb_done(s, qp, VB_SCQ, 71, IBV_WC_BIND_MW, &wc);
-}
-
-/*
- * WRITE from @from to the window @key of @to. Return: whether the bytes got there. @wait: they
- * should, and may take their time: to UC, what has left is complete.
- */
-static bool write_window(struct vb_side *from, int qp, const struct vb_side *to, uint32_t key,
-			 bool wait, enum ibv_wc_status *status)
-{
-	uint64_t seed = now_ns();
-	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 72, from, from->buf, 500);
-	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
-
-	wr.raddr = (uintptr_t)to->buf + WINDOW + 100;
-	wr.rkey = key;
-	fill(from->buf, 500, seed);
-	memset(to->buf + WINDOW, 0, 1000);
-	if (vb_send(from, qp, false, &wr) || !vb_poll(from, qp, VB_SCQ, VB_WAIT, &wc))
-		note("WRITE through a window: no completion");
-	*status = wc.status;
-	return wait ? arrives(to->buf + WINDOW + 100, 500, seed)
-		    : filled(to->buf + WINDOW + 100, 500, seed);
-}
-
-static bool through(struct vb_side *from, int qp, const struct vb_side *to, uint32_t key,
-		    enum ibv_wc_status *status)
-{
-	return write_window(from, qp, to, key, true, status);
-}
+/* --- Memory windows */
 
 /* A key that is invalid: an RC peer is told so, a UC peer is not. */
 static bool refused(struct cell *c, struct vb_side *from, int qp, const struct vb_side *to,
@@ -256,7 +204,7 @@ static bool refused(struct cell *c, struct vb_side *from, int qp, const struct v
 {
 	enum ibv_wc_status status;
 
-	return !write_window(from, qp, to, key, false, &status) &&
+	return !vb_window_write(from, qp, to, key, false, &status) &&
 	       status == (c->p.type == IBV_QPT_RC ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS);
 }
 
@@ -269,9 +217,9 @@ static bool run_bind(struct cell *c)
 	bool good;
 	uint32_t key;
 
-	good = bind_window(a, 0, c->ex, c->p.type == IBV_QPT_XRC_SEND ? 0x123456 : 0, &key);
+	good = vb_window_bind(a, 0, c->ex, c->p.type == IBV_QPT_XRC_SEND ? 0x123456 : 0, &key);
 	if (good && c->p.type != IBV_QPT_XRC_SEND)
-		good = through(b, 1, a, key, &status) && status == IBV_WC_SUCCESS &&
+		good = vb_window_reached(b, 1, a, key, &status) && status == IBV_WC_SUCCESS &&
 		       refused(c, b, 1, a, ibv_inc_rkey(key));
 	return !vb_mw_dealloc(a, 0) && good;
 }
@@ -284,7 +232,7 @@ static bool run_local_inv(struct cell *c)
 	bool good;
 
 	wr.num_sge = 0;
-	good = bind_window(a, 0, false, 0, &key);
+	good = vb_window_bind(a, 0, false, 0, &key);
 	wr.imm = key;
 	if (good && c->p.type == IBV_QPT_XRC_SEND) {
 		good = go(c, &wr, IBV_WC_LOCAL_INV) && vb_pair_alive(&c->p);
@@ -292,7 +240,7 @@ static bool run_local_inv(struct cell *c)
 		good = good && !vb_send(a, 0, c->ex, &wr) &&
 		       vb_status(a, 0, VB_SCQ, 73, IBV_WC_MW_BIND_ERR);
 	} else if (good) {
-		good = through(b, 1, a, key, &status) && status == IBV_WC_SUCCESS &&
+		good = vb_window_reached(b, 1, a, key, &status) && status == IBV_WC_SUCCESS &&
 		       go(c, &wr, IBV_WC_LOCAL_INV) && refused(c, b, 1, a, key);
 	}
 	return !vb_mw_dealloc(a, 0) && good;
@@ -306,8 +254,8 @@ static bool region_stays(struct cell *c)
 	uint32_t lkey, rkey;
 	struct ibv_sge sge;
 
-	good = !vb_reg(b, 0, b->buf + WINDOW, 100, IBV_ACCESS_LOCAL_WRITE, &lkey, &rkey);
-	sge = (struct ibv_sge){ (uintptr_t)b->buf + WINDOW, 100, lkey };
+	good = !vb_reg(b, 0, b->buf + VB_WINDOW, 100, IBV_ACCESS_LOCAL_WRITE, &lkey, &rkey);
+	sge = (struct ibv_sge){ (uintptr_t)b->buf + VB_WINDOW, 100, lkey };
 	wr.imm = rkey;
 	good = good && !vb_recv(b, c->p.recv, 22, &sge, 1) && !vb_send(a, 0, c->ex, &wr) &&
 	       vb_status(a, 0, VB_SCQ, 74, acked ? IBV_WC_RETRY_EXC_ERR : IBV_WC_SUCCESS);
@@ -332,7 +280,7 @@ static bool run_send_inv(struct cell *c)
 
 	if (c->p.type == IBV_QPT_XRC_SEND)
 		return region_stays(c);
-	good = bind_window(b, 1, false, 0, &key) && through(a, 0, b, key, &status) &&
+	good = vb_window_bind(b, 1, false, 0, &key) && vb_window_reached(a, 0, b, key, &status) &&
 	       status == IBV_WC_SUCCESS;
 	good = good && message(c, 300, key, &wc) && wc.invalidated_rkey == key &&
 	       refused(c, a, 0, b, key);

@@ -379,43 +379,6 @@ static void test_sequence(void)
 	emu_free(m);
 }
 
-/* Eight of 1,141 drops that are alike are written; the first of them counts all others. */
-static void test_flood(void)
-{
-	struct burst burst = { .op = BOP_SEND, .npkts = 1, .dst_type = QPT_UD, .dst_qpn = 0x123 };
-	const struct journal_entry *j;
-	char why[256];
-	u64 before;
-
-	up(NULL);
-	before = m->hca->notice_seq;
-	for (u32 i = 0; i < 1141; i++) {
-		burst.psn = i;
-		m->clock += MS;
-		journal_drop(&m->fabric, &burst, CAUSE_NO_RECEIVE, 0);
-	}
-	CU_ASSERT_EQUAL(m->hca->notice_seq, before + 8);
-	j = &m->hca->notice[before];
-	CU_ASSERT_TRUE(j->more == 1140 && j->until == m->clock && j->psn == 0 && !j->counted_in);
-	CU_ASSERT_TRUE(text_has(j, NULL, "dropped: no receive is posted; 1141 times, the last at"));
-	journal_why_text(m->hca, j, 0, NULL, why, sizeof(why));
-	CU_ASSERT_TRUE(strstr(why, "no receive is posted; 1141 times, the last at") == why);
-	/* Readers leave the other seven out. */
-	for (u32 i = 1; i < 8; i++)
-		CU_ASSERT_EQUAL(j[i].counted_in, i);
-	/* Another one in between is written, and the flood is counted on. */
-	journal_drop(&m->fabric, &burst, CAUSE_NO_PORT, 0);
-	journal_drop(&m->fabric, &burst, CAUSE_NO_RECEIVE, 0);
-	CU_ASSERT_EQUAL(m->hca->notice_seq, before + 9);
-	CU_ASSERT_EQUAL(j->more, 1141);
-	CU_ASSERT_EQUAL(m->hca->flood_seq, 1142 - 8);
-	/* Each hit of a rule is written. */
-	for (u32 i = 0; i < 20; i++)
-		journal_drop(&m->fabric, &burst, CAUSE_FAULT, 3);
-	CU_ASSERT_EQUAL(m->hca->notice_seq, before + 29);
-	emu_free(m);
-}
-
 /* retry_cnt 0: the sequence NAK itself ends it, not a missing ACK. */
 static void test_sequence_no_retry(void)
 {
@@ -485,32 +448,6 @@ static void test_cm(void)
 	emu_cm_free(c);
 }
 
-/* Every cause and every reason has words and a name of its own. */
-static void test_words(void)
-{
-	struct journal_entry j = { .kind = JRN_COMPLETION, .status = WCS_RETRY_EXC_ERR };
-	char text[768], before[768] = "";
-
-	m = emu_new(1);
-	for (u32 i = 0; i < CAUSE_COUNT; i++) {
-		j.cause = (u8)i;
-		journal_why_text(m->hca, &j, 0, NULL, text, sizeof(text));
-		CU_ASSERT_TRUE(text[0] && strcmp(text, "?") != 0 && strcmp(text, before) != 0);
-		CU_ASSERT_TRUE(journal_cause_name(i) && strcmp(journal_cause_name(i), "?") != 0);
-		snprintf(before, sizeof(before), "%s", text);
-	}
-	j.cause = CAUSE_RETRY;
-	for (u32 i = 0; i < WHY_COUNT; i++) {
-		j.why = (u8)i;
-		journal_why_text(m->hca, &j, 0, NULL, text, sizeof(text));
-		CU_ASSERT_TRUE(text[0] && strcmp(journal_why_name(i), "?") != 0);
-	}
-	/* Text that is too long is cut off. */
-	journal_entry_text(m->hca, &j, 0, NULL, text, 16);
-	CU_ASSERT_EQUAL(strlen(text), 15);
-	emu_free(m);
-}
-
 static const struct cu_test tests[] = {
 	{ "RETRY_EXC_ERR: the peer's QP was destroyed", test_destroyed },
 	{ "RETRY_EXC_ERR: the peer was killed, and is named all the same", test_killed },
@@ -524,10 +461,8 @@ static const struct cu_test tests[] = {
 	{ "a receive's error has its wr_id", test_receive },
 	{ "a sequence NAK and what follows from it", test_sequence },
 	{ "RETRY_EXC_ERR: a sequence NAK, and retry_cnt is 0", test_sequence_no_retry },
-	{ "a flood is counted", test_flood },
 	{ "two rings, each bounded", test_rings },
 	{ "a REQ that is dropped by a rule", test_cm },
-	{ "all causes have words", test_words },
 	{ NULL, NULL },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Capture files: read back by libpcap, and block by block. */
 #include "tests/lib/c/cu.h"
+#include "tests/lib/c/pcapng_blocks.h"
 #include "traces/formats/pcapng.h"
 #include "traces/formats/roce.h"
 
@@ -22,99 +23,10 @@ static const char *in_dir(const char *name)
 	return path;
 }
 
-/** struct file - a file that was read. */
-struct file {
-	u8 *at;
-	size_t len;
-};
-
-static struct file read_file(const char *name)
-{
-	struct file f = { .at = malloc(8u << 20) };
-	int fd = open(name, O_RDONLY), n;
-
-	CU_ASSERT_FATAL(fd >= 0 && f.at);
-	while ((n = (int)read(fd, f.at + f.len, (8u << 20) - f.len)) > 0)
-		f.len += (size_t)n;
-	close(fd);
-	return f;
-}
-
-static u32 word(const u8 *p)
-{
-	u32 v;
-
-	memcpy(&v, p, 4);
-	return v;
-}
-
-/**
- * struct blocks - what is in a file. @whole: bytes of complete blocks; @last: type of the last of
- * them
- */
-struct blocks {
-	u32 n[16];
-	u32 sections;
-	size_t whole;
-	u32 last;
-};
-
-static struct blocks walk(const struct file *f)
-{
-	struct blocks b = { .whole = 0 };
-	u32 len, type;
-
-	while (f->len - b.whole >= 12) {
-		type = word(f->at + b.whole);
-		len = word(f->at + b.whole + 4);
-		if (len < 12 || len % 4 || len > f->len - b.whole)
-			break;
-		CU_ASSERT_EQUAL(word(f->at + b.whole + len - 4), len);
-		if (type == 0x0a0d0d0a)
-			b.sections++;
-		else
-			b.n[type & 15]++;
-		b.last = type;
-		b.whole += len;
-	}
-	return b;
-}
-
-#define IDB 1
-#define ISB 5
-#define EPB 6
-
-/* An option of the block at @at, whose fixed part ends at @from; its bytes, or NULL. */
-static const u8 *option(const u8 *at, u32 from, u32 code, u32 *len)
-{
-	const u8 *end = at + word(at + 4) - 4, *o = at + from;
-	u32 n;
-
-	for (; o + 4 <= end; o += 4 + (n + 3) / 4 * 4) {
-		n = word(o) >> 16;
-		if ((word(o) & 0xffff) == code && n) {
-			*len = n;
-			return o + 4;
-		}
-	}
-	return NULL;
-}
-
-static const u8 *nth_block(const struct file *f, u32 type, u32 nth)
-{
-	size_t at = 0;
-
-	for (; at < f->len; at += word(f->at + at + 4))
-		if (word(f->at + at) == type && !nth--)
-			return f->at + at;
-	CU_FAIL_FATAL("no such block");
-	return NULL;
-}
-
 static bool text_is(const u8 *at, u32 from, u32 code, const char *want)
 {
 	u32 len = 0;
-	const u8 *o = option(at, from, code, &len);
+	const u8 *o = pcapng_option(at, from, code, &len);
 
 	return o && len == strlen(want) && !memcmp(o, want, len);
 }
@@ -199,7 +111,7 @@ static void test_options(void)
 				 .comment = "why" };
 	struct pcapng_stat st;
 	struct pcapng *w;
-	struct file f;
+	struct pcapng_file f;
 	const u8 *b;
 	u64 v;
 	u32 n;
@@ -219,38 +131,38 @@ static void test_options(void)
 	CU_ASSERT_EQUAL(st.packets, 1);
 	CU_ASSERT_EQUAL(st.waiting, 0);
 	CU_ASSERT_EQUAL(pcapng_close(w, 0x1122334455ULL), 0);
-	f = read_file(path);
+	f = pcapng_file_read(path);
 	CU_ASSERT_EQUAL(st.bytes, f.len);
-	CU_ASSERT_EQUAL(walk(&f).whole, f.len);
-	b = nth_block(&f, 0x0a0d0d0a, 0);
+	CU_ASSERT_EQUAL(pcapng_blocks_count(&f).whole, f.len);
+	b = pcapng_block_nth(&f, 0x0a0d0d0a, 0);
 	CU_ASSERT(text_is(b, 24, 2, "hw") && text_is(b, 24, 3, "os"));
 	CU_ASSERT(text_is(b, 24, 4, "app") && text_is(b, 24, 1, "why"));
-	b = nth_block(&f, IDB, 0);
-	CU_ASSERT_EQUAL(word(b + 8), 247);
-	CU_ASSERT_EQUAL(word(b + 12), 128);
+	b = pcapng_block_nth(&f, PCAPNG_IDB, 0);
+	CU_ASSERT_EQUAL(pcapng_word(b + 8), 247);
+	CU_ASSERT_EQUAL(pcapng_word(b + 12), 128);
 	CU_ASSERT(text_is(b, 16, 2, "n/d/1") && text_is(b, 16, 3, "a port"));
-	CU_ASSERT(!memcmp(option(b, 16, 6, &n), mac, 6));
-	memcpy(&v, option(b, 16, 8, &n), 8);
+	CU_ASSERT(!memcmp(pcapng_option(b, 16, 6, &n), mac, 6));
+	memcpy(&v, pcapng_option(b, 16, 8, &n), 8);
 	CU_ASSERT_EQUAL(v, i.speed);
-	CU_ASSERT_EQUAL(*option(b, 16, 9, &n), 9);
-	CU_ASSERT(!memcmp(option(b, 16, 11, &n), "\0udp", 4) && n == 4);
-	b = nth_block(&f, EPB, 0);
-	CU_ASSERT_EQUAL(word(b + 20), 6);
-	CU_ASSERT_EQUAL(word(b + 24), 9);
-	CU_ASSERT_EQUAL(word(option(b, 36, 2, &n)), PCAPNG_INBOUND);
-	memcpy(&v, option(b, 36, 4, &n), 8);
+	CU_ASSERT_EQUAL(*pcapng_option(b, 16, 9, &n), 9);
+	CU_ASSERT(!memcmp(pcapng_option(b, 16, 11, &n), "\0udp", 4) && n == 4);
+	b = pcapng_block_nth(&f, PCAPNG_EPB, 0);
+	CU_ASSERT_EQUAL(pcapng_word(b + 20), 6);
+	CU_ASSERT_EQUAL(pcapng_word(b + 24), 9);
+	CU_ASSERT_EQUAL(pcapng_word(pcapng_option(b, 36, 2, &n)), PCAPNG_INBOUND);
+	memcpy(&v, pcapng_option(b, 36, 4, &n), 8);
 	CU_ASSERT_EQUAL(v, 3);
-	memcpy(&v, option(b, 36, 5, &n), 8);
+	memcpy(&v, pcapng_option(b, 36, 5, &n), 8);
 	CU_ASSERT_EQUAL(v, p.id);
 	CU_ASSERT(text_is(b, 36, 1, p.comment));
-	b = nth_block(&f, ISB, 0);
-	CU_ASSERT_EQUAL(word(b + 12), 0x11);
-	CU_ASSERT_EQUAL(word(b + 16), 0x22334455);
-	memcpy(&v, option(b, 20, 4, &n), 8);
+	b = pcapng_block_nth(&f, PCAPNG_ISB, 0);
+	CU_ASSERT_EQUAL(pcapng_word(b + 12), 0x11);
+	CU_ASSERT_EQUAL(pcapng_word(b + 16), 0x22334455);
+	memcpy(&v, pcapng_option(b, 20, 4, &n), 8);
 	CU_ASSERT_EQUAL(v, 1 + 10 + 7);
-	memcpy(&v, option(b, 20, 5, &n), 8);
+	memcpy(&v, pcapng_option(b, 20, 5, &n), 8);
 	CU_ASSERT_EQUAL(v, 7);
-	memcpy(&v, option(b, 20, 6, &n), 8);
+	memcpy(&v, pcapng_option(b, 20, 6, &n), 8);
 	CU_ASSERT_EQUAL(v, 1 + 7);
 	free(f.at);
 }
@@ -262,7 +174,7 @@ static void test_bounds(void)
 	struct pcapng_pkt p = { .frame = big, .len = sizeof(big), .caplen = PCAPNG_SNAPLEN };
 	char text[2 * PCAPNG_STRING];
 	struct pcapng *w = NULL;
-	struct file f;
+	struct pcapng_file f;
 	u32 n = 0, i;
 
 	memset(text, 'x', sizeof(text));
@@ -283,10 +195,10 @@ static void test_bounds(void)
 	CU_ASSERT_EQUAL(pcapng_write(w, &p), -EINVAL);
 	pcapng_count(w, 1, 1, 1);
 	CU_ASSERT_EQUAL(pcapng_close(w, 0), 0);
-	f = read_file(path);
-	CU_ASSERT_EQUAL(walk(&f).n[EPB], 5);
-	CU_ASSERT_EQUAL(walk(&f).whole, f.len);
-	option(nth_block(&f, EPB, 4), 28 + PCAPNG_SNAPLEN, 1, &n);
+	f = pcapng_file_read(path);
+	CU_ASSERT_EQUAL(pcapng_blocks_count(&f).n[PCAPNG_EPB], 5);
+	CU_ASSERT_EQUAL(pcapng_blocks_count(&f).whole, f.len);
+	pcapng_option(pcapng_block_nth(&f, PCAPNG_EPB, 4), 28 + PCAPNG_SNAPLEN, 1, &n);
 	CU_ASSERT_EQUAL(n, PCAPNG_STRING - 1);
 	free(f.at);
 	w = NULL;
@@ -315,9 +227,9 @@ static void ring(u64 bytes, u64 packets, u32 keep)
 	char name[32];
 	u8 frame[100] = { 0 };
 	struct pcapng_stat st;
-	struct blocks b;
+	struct pcapng_blocks b;
 	struct pcapng *w;
-	struct file f;
+	struct pcapng_file f;
 	u32 i, total = 0;
 
 	CU_ASSERT_EQUAL_FATAL(
@@ -340,17 +252,17 @@ static void ring(u64 bytes, u64 packets, u32 keep)
 		CU_ASSERT_EQUAL(exists(name), i <= st.files && (!keep || i + keep > st.files));
 		if (!exists(name))
 			continue;
-		f = read_file(path);
-		b = walk(&f);
+		f = pcapng_file_read(path);
+		b = pcapng_blocks_count(&f);
 		CU_ASSERT_EQUAL(b.whole, f.len);
 		CU_ASSERT_EQUAL(b.sections, 1);
-		CU_ASSERT_EQUAL(b.n[IDB], b.n[ISB]);
-		CU_ASSERT_EQUAL(b.last, ISB);
+		CU_ASSERT_EQUAL(b.n[PCAPNG_IDB], b.n[PCAPNG_ISB]);
+		CU_ASSERT_EQUAL(b.last, PCAPNG_ISB);
 		if (i == st.files)
-			CU_ASSERT_EQUAL(b.n[IDB], 2);
+			CU_ASSERT_EQUAL(b.n[PCAPNG_IDB], 2);
 		CU_ASSERT(!bytes || f.len <= bytes);
-		CU_ASSERT(!packets || b.n[EPB] <= packets);
-		total += b.n[EPB];
+		CU_ASSERT(!packets || b.n[PCAPNG_EPB] <= packets);
+		total += b.n[PCAPNG_EPB];
 		free(f.at);
 		unlink(path);
 	}
@@ -370,8 +282,8 @@ static void test_killed(void)
 {
 	u8 frame[1000] = { 0 };
 	struct pcapng *w;
-	struct blocks b;
-	struct file f;
+	struct pcapng_blocks b;
+	struct pcapng_file f;
 	int status;
 	pid_t pid;
 	u64 i;
@@ -388,10 +300,10 @@ static void test_killed(void)
 	}
 	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
 	CU_ASSERT(WIFSIGNALED(status));
-	f = read_file(in_dir("killed"));
-	b = walk(&f);
-	CU_ASSERT(b.n[EPB] > 1000 && b.n[EPB] <= 3000);
-	CU_ASSERT_EQUAL(b.n[ISB], 0);
+	f = pcapng_file_read(in_dir("killed"));
+	b = pcapng_blocks_count(&f);
+	CU_ASSERT(b.n[PCAPNG_EPB] > 1000 && b.n[PCAPNG_EPB] <= 3000);
+	CU_ASSERT_EQUAL(b.n[PCAPNG_ISB], 0);
 	CU_ASSERT(f.len - b.whole < 1100);
 	free(f.at);
 }
@@ -403,8 +315,8 @@ static void full(rlim_t max)
 	struct pcapng_stat st;
 	u8 frame[1000] = { 0 };
 	struct pcapng *w;
-	struct blocks b;
-	struct file f;
+	struct pcapng_blocks b;
+	struct pcapng_file f;
 	u64 i;
 	int ret = 0;
 
@@ -425,9 +337,9 @@ static void full(rlim_t max)
 	pcapng_stat(w, &st);
 	CU_ASSERT_EQUAL(pcapng_close(w, 0), -EFBIG);
 	setrlimit(RLIMIT_FSIZE, &limit);
-	f = read_file(in_dir("full"));
-	b = walk(&f);
-	CU_ASSERT_EQUAL(st.packets, b.n[EPB]);
+	f = pcapng_file_read(in_dir("full"));
+	b = pcapng_blocks_count(&f);
+	CU_ASSERT_EQUAL(st.packets, b.n[PCAPNG_EPB]);
 	CU_ASSERT_EQUAL(st.waiting, 0);
 	CU_ASSERT_EQUAL(st.bytes, f.len);
 	CU_ASSERT_EQUAL(b.whole, f.len);
