@@ -143,7 +143,10 @@ static void step_bytes(void)
 	struct world_sock *s = take_sock();
 	u32 how = take(1), n = min_u32(take(1), left);
 
-	if (s->state == SOCK_OPEN && (how & 1 ? peer_put(s, at, n) : world_put(s, at, n)))
+	if (s->state != SOCK_OPEN)
+		return;
+	s->peer->noise |= !(how & 1);
+	if (how & 1 ? peer_put(s, at, n) : world_put(s, at, n))
 		at += n, left -= n;
 }
 
@@ -154,7 +157,7 @@ static void step_record(void)
 	const struct jconn *c;
 	u32 i;
 
-	if (s->state != SOCK_OPEN || s->ended || !peer_bad_record(s, how))
+	if (s->state != SOCK_OPEN || s->ended || s->peer->noise || !peer_bad_record(s, how))
 		return;
 	s->gives = WORLD_BUF;
 	for (i = 0; i < 3; i++)

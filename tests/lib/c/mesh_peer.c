@@ -90,6 +90,7 @@ void peer_greet(struct world_sock *s, u32 who, u8 flags, u32 odd)
 	emu_fill(h.nonce, sizeof(h.nonce), who);
 	join_hdr_put(frame, &hdr);
 	join_hello_put(frame + JOIN_HDR, &h);
+	p->noise |= p->proved;
 	if (!world_put(s, frame, sizeof(frame)) || p->greeted)
 		return;
 	p->greeted = true;

@@ -48,6 +48,7 @@ struct peer {
 	bool heard_proof;
 	bool sealed; /* what follows is to be sealed */
 	bool has_keys;
+	bool noise; /* something has followed that is no record, and may be the head of a long one */
 	u8 mine[JOIN_HDR + JOIN_HELLO], theirs[JOIN_HDR + JOIN_HELLO];
 	struct join_keys keys;
 	struct seal send, recv;
