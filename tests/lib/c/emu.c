@@ -38,6 +38,14 @@ u64 emu_rnd(u64 *state)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
+u32 emu_walk_steps(u32 usual)
+{
+	const char *share = getenv("WALK_SHARE");
+	long n = share ? atol(share) : 1;
+
+	return n > 1 ? (u32)(usual / n) : usual;
+}
+
 void emu_fill(void *buf, size_t len, u64 seed)
 {
 	u8 *p = buf;

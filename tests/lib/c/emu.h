@@ -219,6 +219,12 @@ void emu_step(void);
  */
 void emu_reap(struct emu *m);
 
+/**
+ * emu_walk_steps() - steps of a random walk: @usual, or with WALK_SHARE=N in the environment one of
+ * N, where each takes long.
+ */
+u32 emu_walk_steps(u32 usual);
+
 u64 emu_rnd(u64 *state);
 void emu_fill(void *buf, size_t len, u64 seed);
 bool emu_filled(const void *buf, size_t len, u64 seed);

@@ -305,7 +305,7 @@ static void test_any(void)
 	u64 seed;
 
 	for (seed = 1; seed <= 8; seed++)
-		walk(seed, 20000);
+		walk(seed, emu_walk_steps(20000));
 }
 
 /* Programs die in the middle of their commands. */
@@ -315,7 +315,7 @@ static void test_deaths(void)
 
 	deaths = true;
 	for (seed = 21; seed <= 22; seed++)
-		walk(seed, 15000);
+		walk(seed, emu_walk_steps(15000));
 	deaths = false;
 }
 
