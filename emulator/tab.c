@@ -118,6 +118,15 @@ void tab_own(struct hca *hca, enum hca_table t, u32 i, u32 client, u32 dev)
 	hca->dev[dev].n[t]++;
 }
 
+void tab_hand_over(struct hca *hca, enum hca_table t, u32 i, u32 client)
+{
+	struct hca_obj *o = tab_at(hca, t, i);
+
+	hca->client[o->client - 1].n[t]--;
+	hca->client[client].n[t]++;
+	store_release(&o->client, client + 1);
+}
+
 void tab_free(struct hca *hca, enum hca_table t, u32 i)
 {
 	struct hca_obj *o = tab_at(hca, t, i);

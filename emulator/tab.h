@@ -32,6 +32,8 @@ bool tab_has_share(const struct hca *hca, enum hca_table t, u32 client);
 int tab_want(struct hca *hca, enum hca_table t, u32 dev, u32 limit, u32 i);
 /** tab_own() - the slot is filled in and belongs to the client from now on. */
 void tab_own(struct hca *hca, enum hca_table t, u32 i, u32 client, u32 dev);
+/** tab_hand_over() - the slot, which a client has, belongs to @client from now on. */
+void tab_hand_over(struct hca *hca, enum hca_table t, u32 i, u32 client);
 /** tab_free() - give a slot back. */
 void tab_free(struct hca *hca, enum hca_table t, u32 i);
 /** tab_owned() - entry @i (any number) if the client owns it, else NULL. */

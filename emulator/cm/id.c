@@ -206,6 +206,6 @@ void cmid_reap(struct engine *e, u32 client)
 		if (cm_proto_end(e, id))
 			cmid_release(e, id);
 		else
-			store_release(&id->client, HCA_ESTATE + 1);
+			tab_hand_over(hca, TAB_CMID, i, HCA_ESTATE);
 	}
 }

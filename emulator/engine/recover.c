@@ -5,11 +5,13 @@
  * After a holder's death its last commit is applied again, and everything that a holder keeps in
  * mind only (doorbells taken but not served, a burst on its way, a timer not yet armed) is found
  * again by looking at every QP: one with work is rung, one with unacknowledged packets sends them
- * again.
+ * again. Counts are counted anew then, so they are right when a client is reaped: it takes as long
+ * as the tables are in which the client had something, and none of those that it did not use.
  */
 #include "emulator/cm/model.h"
 #include "emulator/doorbell.h"
 #include "emulator/engine.h"
+#include "emulator/engine/recount.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
 #include "emulator/ring.h"
@@ -18,6 +20,7 @@
 #include "emulator/transport/commit.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/flush.h"
+#include "emulator/transport/mw.h"
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/requester.h"
 #include "emulator/transport/responder.h"
@@ -62,114 +65,6 @@ static void recover_qp(struct engine *e, struct hca_qp *qp)
 	engine_ring(e, qp->client - 1, slot);
 }
 
-/* References of one QP, SRQ, ... to others, counted anew. */
-static void recount_queues(struct hca *hca)
-{
-	u32 i, j;
-
-	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
-		const struct hca_qp *qp = &hca->qp[i];
-
-		if (qp->client)
-			qp_refs_add(hca, qp, 1);
-	}
-	for (i = 0; i < hca->tab[TAB_SRQ].high; i++) {
-		const struct hca_srq *srq = &hca->srq[i];
-
-		if (!srq->client)
-			continue;
-		hca->pd[srq->pd].refs++;
-		if (srq->cq)
-			hca->cq[srq->cq - 1].refs++;
-		if (srq->xrcd)
-			hca->xrcd[srq->xrcd - 1].refs++;
-		ref_use(hca, srq->xref, 1);
-	}
-	for (i = 0; i < hca->tab[TAB_WQ].high; i++) {
-		if (!hca->wq[i].client)
-			continue;
-		hca->pd[hca->wq[i].pd].refs++;
-		hca->cq[hca->wq[i].cq].refs++;
-	}
-	for (i = 0; i < hca->tab[TAB_IND].high; i++)
-		for (j = 0; hca->ind[i].client && j < hca->ind[i].n; j++)
-			hca->wq[hca->ind[i].wq[j]].refs++;
-}
-
-static void recount_memory(struct hca *hca)
-{
-	u32 i;
-
-	for (i = 0; i < hca->tab[TAB_MR].high; i++) {
-		const struct hca_mr *mr = &hca->mr[i];
-
-		if (!mr->client)
-			continue;
-		if (mr_holds_pd(mr))
-			hca->pd[mr->pd].refs++;
-		if (mr->dm)
-			hca->dm[mr->dm - 1].refs++;
-		if (mr->kind < MW_1)
-			continue;
-		hca->dev[mr->dev].n_mw++;
-		if (!mr->key)
-			continue;
-		hca->mr[mr->mr - 1].windows++;
-		if (mr->kind == MW_2 && hca_qp_by_num(hca, mr->qpn))
-			hca_qp_by_num(hca, mr->qpn)->n_mw++;
-	}
-	for (i = 0; i < hca->tab[TAB_AH].high; i++)
-		if (hca->ah[i].client)
-			hca->pd[hca->ah[i].pd].refs++;
-	for (i = 0; i < hca->tab[TAB_FLOW].high; i++)
-		if (hca->flow[i].client && hca->flow[i].counters)
-			hca->ctr[hca->flow[i].counters - 1].refs++;
-	for (i = 0; i < hca->tab[TAB_REF].high; i++) {
-		const struct hca_ref *r = &hca->ref[i];
-
-		if (r->client)
-			ref_use(hca, r->xref, 1);
-		if (r->client && r->kind == REF_XRCD)
-			hca->xrcd[r->index].opens++;
-	}
-}
-
-/* Counts are the one thing that a killed command can leave wrong. */
-static void recount_all(struct hca *hca)
-{
-	u32 t, i;
-
-	for (t = 0; t < TAB_COUNT; t++)
-		tab_recount(hca, t);
-	for (i = 0; i < hca->tab[TAB_PD].high; i++)
-		hca->pd[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_MR].high; i++)
-		hca->mr[i].windows = 0;
-	for (i = 0; i < hca->tab[TAB_DM].high; i++)
-		hca->dm[i].refs = 0;
-	for (i = 0; i < hca->n_devs; i++)
-		hca->dev[i].n_mw = 0;
-	for (i = 0; i < hca->tab[TAB_CQ].high; i++)
-		hca->cq[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_SRQ].high; i++)
-		hca->srq[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_XRCD].high; i++)
-		hca->xrcd[i].opens = hca->xrcd[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_WQ].high; i++)
-		hca->wq[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_IND].high; i++)
-		hca->ind[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_CTR].high; i++)
-		hca->ctr[i].refs = 0;
-	for (i = 0; i < hca->tab[TAB_QP].high; i++)
-		hca->qp[i].n_mw = 0;
-	for (i = 0; i < hca->tab[TAB_REF].high; i++)
-		hca->ref[i].uses = 0;
-	tm_recount(hca);
-	recount_queues(hca);
-	recount_memory(hca);
-}
-
 bool engine_steal(struct engine *e, u64 dead)
 {
 	struct hca *hca = e->hca;
@@ -185,7 +80,7 @@ bool engine_steal(struct engine *e, u64 dead)
 	hca->steals++;
 	cap_ring_recover(hca);
 	commit_redo(e);
-	recount_all(hca);
+	hca_recount(hca);
 	cm_recover(e);
 	for (i = 0; i < hca->tab[TAB_QP].high; i++)
 		if (hca->qp[i].client)
@@ -196,36 +91,96 @@ bool engine_steal(struct engine *e, u64 dead)
 	return true;
 }
 
-/* Objects that other clients have open pass to them. */
-static void reap_hand_over(struct hca *hca, u32 owner)
+/* The table of an object that a reference keeps when its owner dies; TAB_COUNT: it keeps none. */
+static enum hca_table ref_table(const struct hca *hca, const struct hca_ref *r)
 {
-	struct hca_ref *r;
-	u32 i;
-
-	for (i = 0; i < hca->tab[TAB_REF].high; i++)
-		if (hca->ref[i].client == owner)
-			tab_free(hca, TAB_REF, i);
-	for (i = 0; i < hca->tab[TAB_XRCD].high; i++) {
-		if (hca->xrcd[i].client != owner)
-			continue;
-		r = ref_next(hca, REF_XRCD, i, owner);
-		if (r)
-			store_release(&hca->xrcd[i].client, r->client);
+	switch (r->kind) {
+	case REF_XRCD:
+		return TAB_XRCD;
+	case REF_PD:
+		return TAB_PD;
+	case REF_QP:
+		return hca->qp[r->index].type == QPT_XRC_RECV ? TAB_QP : TAB_COUNT;
+	default:
+		return TAB_COUNT;
 	}
-	for (i = 0; i < hca->tab[TAB_PD].high; i++) {
-		if (hca->pd[i].client != owner)
+}
+
+/* Objects that others have open pass to them, each to the one whose reference comes first. */
+static void reap_hand_over(struct hca *hca, u32 client)
+{
+	const u32 *n = hca->client[client].n;
+	u32 owner = client + 1, i;
+
+	for (i = 0; i < hca->tab[TAB_REF].high; i++) {
+		struct hca_ref *r = &hca->ref[i];
+		enum hca_table t;
+
+		if (!n[TAB_XRCD] && !n[TAB_PD] && !n[TAB_QP])
+			break;
+		t = r->client && r->client != owner ? ref_table(hca, r) : TAB_COUNT;
+		if (t == TAB_COUNT || tab_at(hca, t, r->index)->client != owner)
 			continue;
-		r = ref_next(hca, REF_PD, i, owner);
-		if (r)
-			store_release(&hca->pd[i].client, r->client);
+		if (t == TAB_QP)
+			qp_adopt(hca, &hca->qp[r->index], r);
+		else
+			tab_hand_over(hca, t, r->index, r->client - 1);
 	}
 	dm_hand_over(hca, owner);
-	for (i = 0; i < hca->tab[TAB_QP].high; i++) {
-		if (hca->qp[i].client != owner || hca->qp[i].type != QPT_XRC_RECV)
+}
+
+/* Its windows, and those of others over its regions, are bound no more. */
+static void reap_windows(struct hca *hca, u32 client)
+{
+	u32 owner = client + 1, left = hca->client[client].n[TAB_MR], i;
+	bool others = false;
+
+	for (i = 0; left && i < hca->tab[TAB_MR].high; i++) {
+		if (hca->mr[i].client != owner)
 			continue;
-		r = ref_next(hca, REF_QP, i, owner);
-		if (r)
-			qp_adopt(hca, &hca->qp[i], r);
+		left--;
+		if (hca->mr[i].kind >= MW_1)
+			mw_unbind(hca, &hca->mr[i]);
+	}
+	left = hca->client[client].n[TAB_MR];
+	for (i = 0; left && i < hca->tab[TAB_MR].high; i++) {
+		if (hca->mr[i].client != owner)
+			continue;
+		left--;
+		store_release(&hca->mr[i].key, 0);
+		others |= hca->mr[i].kind < MW_1 && hca->mr[i].windows;
+	}
+	for (i = 0; others && i < hca->tab[TAB_MR].high; i++)
+		if (mw_is_orphan(hca, &hca->mr[i], owner))
+			mw_unbind(hca, &hca->mr[i]);
+}
+
+static void reap_qps(struct engine *e, u32 client)
+{
+	struct hca *hca = e->hca;
+	u32 left = hca->client[client].n[TAB_QP], i;
+
+	for (i = 0; left && i < hca->tab[TAB_QP].high; i++) {
+		if (hca->qp[i].client != client + 1)
+			continue;
+		left--;
+		rx_give_back(e, &hca->qp[i]);
+		obj_refs_add(hca, TAB_QP, i, -1);
+		qp_retire(hca, &hca->qp[i]);
+	}
+}
+
+/* Free all that it has in a table. */
+static void reap_table(struct hca *hca, enum hca_table t, u32 client)
+{
+	u32 left = hca->client[client].n[t], i;
+
+	for (i = 0; left && i < hca->tab[t].high; i++) {
+		if (tab_at(hca, t, i)->client != client + 1)
+			continue;
+		left--;
+		obj_refs_add(hca, t, i, -1);
+		tab_free(hca, t, i);
 	}
 }
 
@@ -233,26 +188,17 @@ void engine_reap(struct engine *e, u32 client)
 {
 	struct hca *hca = e->hca;
 	struct hca_client *c = &hca->client[client];
-	u32 owner = client + 1;
-	u32 i, t;
+	u32 t;
 
 	c->state = CLIENT_DYING;
 	journal_client_end(e, client);
 	cmid_reap(e, client);
-	reap_hand_over(hca, owner);
-	for (i = 0; i < hca->tab[TAB_QP].high; i++)
-		if (hca->qp[i].client == owner) {
-			rx_give_back(e, &hca->qp[i]);
-			qp_retire(hca, &hca->qp[i]);
-		}
-	for (i = 0; i < hca->tab[TAB_MR].high; i++)
-		if (hca->mr[i].client == owner || mw_is_orphan(hca, &hca->mr[i], owner))
-			store_release(&hca->mr[i].key, 0);
+	reap_table(hca, TAB_REF, client);
+	reap_hand_over(hca, client);
+	reap_windows(hca, client);
+	reap_qps(e, client);
 	for (t = 0; t < TAB_COUNT; t++)
-		for (i = 0; i < hca->tab[t].high; i++)
-			if (tab_at(hca, t, i)->client == owner)
-				store_release(&tab_at(hca, t, i)->client, 0);
-	recount_all(hca);
+		reap_table(hca, t, client);
 	/* Other clients change bits of this word without the token. */
 	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
 	store_release(&c->state, CLIENT_FREE);

@@ -76,6 +76,6 @@ void dm_hand_over(struct hca *hca, u32 owner)
 
 		if (mr->client && mr->client != owner && mr->kind < MW_1 && mr->dm &&
 		    hca->dm[mr->dm - 1].client == owner)
-			store_release(&hca->dm[mr->dm - 1].client, mr->client);
+			tab_hand_over(hca, TAB_DM, mr->dm - 1, mr->client - 1);
 	}
 }
