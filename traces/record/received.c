@@ -211,8 +211,8 @@ static bool rec_recv_has_its_mrs(const struct held *h, const struct tap_obj *ctx
 	return true;
 }
 
-/* Reads received data and adds it to the CRC. Return: false: some of it is unreadable. */
-static bool rec_recv_crc_add(u64 addr, u32 len, u32 *crc)
+/* Reads received data and adds it to *@crc, if there is one. Return: false: some is unreadable. */
+static bool rec_recv_read(u64 addr, u32 len, u32 *crc)
 {
 	u8 *b = rec_thread.bounce;
 	u32 n;
@@ -222,25 +222,28 @@ static bool rec_recv_crc_add(u64 addr, u32 len, u32 *crc)
 		if (!rec_mem_read(b, addr, n))
 			return false;
 		rec_mem_landed(addr, b, n);
-		*crc = vt_crc(*crc, b, n);
+		if (crc)
+			*crc = vt_crc(*crc, b, n);
 	}
 	return true;
 }
 
+/*
+ * @skip: bytes of the GRH, which is in no CRC because it has addresses. It has changed memory, too,
+ * perhaps later than the payload.
+ */
 static bool rec_recv_crc(const struct held *h, u32 skip, u32 len, u32 *crc)
 {
-	u32 i, n;
+	u32 i, n, grh;
 
 	for (i = 0; i < h->n && len; i++) {
 		n = h->sge[i].len < len ? h->sge[i].len : len;
-		len -= n;
-		if (skip >= n) {
-			skip -= n;
-			continue;
-		}
-		if (!rec_recv_crc_add(h->sge[i].addr + skip, n - skip, crc))
+		grh = skip < n ? skip : n;
+		if (!rec_recv_read(h->sge[i].addr, grh, NULL) ||
+		    !rec_recv_read(h->sge[i].addr + grh, n - grh, crc))
 			return false;
-		skip = 0;
+		len -= n;
+		skip -= grh;
 	}
 	return true;
 }

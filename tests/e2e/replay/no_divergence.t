@@ -49,7 +49,7 @@ check "app_qp_errors: replayed" replays "$TEST_DIR/trace.app_qp_errors"
 
 # What cannot be replayed, and why, is in docs/reference/trace-format.md.
 for app in device_async_event cq_queue cm_addrinfo cm_ep cm_info cq_extended device_domain qp_ece raw_flow device_nodes \
-	qp_post raw_frames raw_rss qp_states ud_datagram ud_data ud_mcast; do
+	qp_post raw_frames raw_rss qp_states ud_datagram ud_data ud_grh_reused ud_mcast; do
 	own app_$app
 done
 for app in cm_addr cm_conn cm_mcast cm_sync cm_user cq_moderation mr_dmabuf device_import mr_kinds mr_window mr_window_inv \

@@ -8,6 +8,7 @@ for where in $SIDES; do
 	app app_ud_data "$where"
 	app app_ud_mcast "$where"
 done
+in_one app app_ud_grh_reused
 export RUN_FLAGS='--isolated --fabric isolated'
 for what in app_ud_datagram app_ud_data app_ud_mcast; do
 	app "$what" remote
