@@ -268,7 +268,7 @@ static void step_die(struct walk *w, u32 client)
 	for (u32 i = 0; i < KIND_MAX; i++)
 		if (w->obj[client][K_PD][i].live)
 			imp_inherit(w, &w->obj[client][K_PD][i]);
-	if (madvise(c->seg, EMU_SEG, MADV_REMOVE))
+	if (madvise(c->seg, EMU_SEG, MADV_DONTNEED))
 		fail(w, "madvise: errno %d", errno);
 	emu_client_new(w->m, client);
 	for (u32 k = 0; k < K_COUNT; k++)
