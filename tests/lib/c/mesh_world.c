@@ -95,6 +95,11 @@ static u64 host_now(void *ctx)
 	return fabric_ns(ctx);
 }
 
+static u64 host_wall(void *ctx)
+{
+	return fabric_ns(ctx) + EMU_WALL;
+}
+
 static void *host_seg(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
@@ -156,6 +161,7 @@ static bool host_under_way(void *ctx, struct hca_qp *qp)
 
 static const struct hca_host world_host = {
 	.now = host_now,
+	.wall = host_wall,
 	.seg = host_seg,
 	.copy = host_copy,
 	.atomic = host_atomic,
