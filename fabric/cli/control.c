@@ -26,7 +26,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define START_TRIES 100
+#define START_TRIES   100
+#define FIRST_TRIES   8
+#define FIRST_WAIT_US 1000 /* before the second of them, twice as long before each further one */
 
 /** struct leasing - a lease to take. @leaving: connection to a fabric that leaves first, or -1 */
 struct leasing {
@@ -78,6 +80,22 @@ static bool ctl_is_gone(int err)
 	return err == -ENOENT || err == -ECONNREFUSED || err == -EPIPE || err == -ESTALE;
 }
 
+/*
+ * Take the lease of a fabric that was just started. It runs, so its starter does not fail for a
+ * moment in which the fabric process has no memory for one more request.
+ */
+static int ctl_take_first_lease(struct leasing *l, struct proto_msg *m)
+{
+	int sock, i;
+
+	for (i = 0; (sock = ctl_take_lease(l, m)) == -ENOMEM && i < FIRST_TRIES - 1; i++)
+		usleep(FIRST_WAIT_US << i);
+	if (sock != -ENOMEM)
+		return sock;
+	print_error("fabric %s runs, but its process has no memory for this command", l->o->fabric);
+	return -ECANCELED;
+}
+
 /* Take a lease of the fabric, which is started if it is gone. Lock held. -ECANCELED: it failed. */
 static int ctl_start_locked(struct leasing *l, int lock, struct proto_msg *m)
 {
@@ -94,7 +112,7 @@ static int ctl_start_locked(struct leasing *l, int lock, struct proto_msg *m)
 			    why[0] ? why : "its process died while it started");
 		return -ECANCELED;
 	}
-	return ctl_take_lease(l, m);
+	return ctl_take_first_lease(l, m);
 }
 
 /* Check that the topology, if there is one, can be read. */
