@@ -41,8 +41,9 @@ static const char *join_listen(struct fabric *f, const char *where)
 	int fd, err;
 
 	host_port_split(where, strlen(where), host, sizeof(host), port);
-	if (getaddrinfo(host, port, &hints, &a))
-		return "there is no such address";
+	err = getaddrinfo(host, port, &hints, &a);
+	if (err)
+		return err == EAI_MEMORY ? strerror(ENOMEM) : "there is no such address";
 	if (!j->token_len && !sockaddr_is_loopback(a->ai_addr)) {
 		freeaddrinfo(a);
 		return "an address that is not loopback needs --token-file";
