@@ -52,7 +52,7 @@ int wrap_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 
 	lower = (__typeof__(lower))tap_next_symbol(&slot, "_ibv_query_gid_ex");
 	if (!lower)
-		return ENOSYS;
+		return (int)wrap_missing_symbol(VCALL_ibv_query_gid_ex);
 	if (entry_size < sizeof(*entry) || !tap_enter())
 		return lower(context, port_num, gid_index, entry, flags, entry_size);
 	if (tap_call_begin(&c, VCALL_ibv_query_gid_ex, args))
@@ -72,7 +72,7 @@ ssize_t wrap_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 
 	lower = (__typeof__(lower))tap_next_symbol(&slot, "_ibv_query_gid_table");
 	if (!lower)
-		return -ENOSYS;
+		return (ssize_t)wrap_missing_symbol(VCALL_ibv_query_gid_table);
 	if (entry_size != sizeof(*entries) || !tap_enter())
 		return lower(context, entries, max_entries, flags, entry_size);
 	if (tap_call_begin(&c, VCALL_ibv_query_gid_table, args))

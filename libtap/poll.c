@@ -62,6 +62,10 @@ int wrap_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void
 	__typeof__(&wrap_get_cq_event) lower;
 
 	lower = (__typeof__(lower))tap_next_symbol(&slot, "ibv_get_cq_event");
+	if (!lower) {
+		errno = ENOSYS;
+		return -1;
+	}
 	if (!tap_enter())
 		return lower(channel, cq, context);
 	do {
@@ -90,6 +94,8 @@ void wrap_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 	__typeof__(&wrap_ack_cq_events) lower;
 
 	lower = (__typeof__(lower))tap_next_symbol(&slot, "ibv_ack_cq_events");
+	if (!lower)
+		return;
 	if (!tap_enter()) {
 		lower(cq, n);
 		return;

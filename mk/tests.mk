@@ -112,6 +112,10 @@ $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix
 	profile_builtin.c text_io.c json.c parse.c))
 $(U)/traces/record/test_profile: UNIT_LIBS := -ljson-c
 
+# The tap, above functions of the test.
+TAP_UNITS := $(filter $(U)/libtap/%,$(UNIT_BIN))
+$(TAP_UNITS): $(call objs,$(wildcard libtap/*.c) $(call sources,traces/calls) tests/lib/c/tap_stub.c)
+
 # Those of traces/.
 TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_parse formats/test_pcapng formats/test_cm_frames \
 	calls/test_calls vtrace/test_vtrace vtrace/test_devices)
