@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* How two load programs meet, and datagrams. See tests/lib/c/rc_load.h. */
+/* How two load programs meet, what they send, and datagrams. See tests/lib/c/rc_load.h. */
 #include "tests/lib/c/rc_load.h"
+#include "tests/lib/c/vb.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MEET_NS 150000000000ULL
+#define MEET_NS	 150000000000ULL
+#define DRAIN_NS 30000000000ULL
 
 int rc_meet(bool serve, uint16_t port, const volatile int *stop)
 {
@@ -56,6 +59,98 @@ bool rc_swap(int fd, const void *mine, void *theirs, size_t size)
 			return false;
 	}
 	return true;
+}
+
+/* --- requests, and their end --- */
+
+struct ibv_qp *rc_qp_new_ops(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .pd = pd
+	};
+
+	memcpy(&attr, init, offsetof(struct ibv_qp_init_attr, sq_sig_all) + sizeof(int));
+	attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
+			      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
+			      IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+			      IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE |
+			      VB_QP_EX_FLUSH;
+	return ibv_create_qp_ex(pd->context, &attr);
+}
+
+int rc_flush(struct ibv_qp *qp, uint64_t wr_id, uint32_t rkey, uint64_t addr, uint64_t len)
+{
+	const uint64_t global_range = 1;
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+	ibv_wr_start(ex);
+	ex->wr_id = wr_id;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	vb_wr_flush(ex, rkey, addr, len, global_range);
+	return ibv_wr_complete(ex);
+}
+
+uint64_t rc_random_len(uint64_t *rng, uint64_t max)
+{
+	uint64_t r = rnd(rng) % 16;
+
+	if (r < 9)
+		return 1 + rnd(rng) % 200;
+	return 1 + rnd(rng) % (r < 14 ? 20000 : max);
+}
+
+static uint64_t constant_at(uint64_t seed, uint64_t i)
+{
+	seed ^= i * 0x9e3779b97f4a7c15ULL;
+	return rnd(&seed);
+}
+
+void rc_constant_fill(void *to, size_t size, uint64_t seed)
+{
+	for (uint64_t i = 0; i < size / 8; i++)
+		((uint64_t *)to)[i] = constant_at(seed, i);
+}
+
+bool rc_is_constant(const void *from, size_t size, uint64_t seed, uint64_t off)
+{
+	for (uint64_t i = 0; i < size / 8; i++)
+		if (((const uint64_t *)from)[i] != constant_at(seed, off / 8 + i))
+			return false;
+	return true;
+}
+
+const char *rc_flushed(struct ibv_cq *cq, int64_t left, uint64_t *x)
+{
+	uint64_t end = now_ns() + DRAIN_NS;
+	struct ibv_wc wc;
+	int n;
+
+	while (left > 0 && now_ns() < end) {
+		n = ibv_poll_cq(cq, 1, &wc);
+		*x = n < 0 ? (uint64_t)-n : wc.status;
+		if (n < 0)
+			return "ibv_poll_cq";
+		if (n && wc.status != IBV_WC_WR_FLUSH_ERR)
+			return "not flushed";
+		left -= n;
+		if (!n)
+			usleep(1000);
+	}
+	*x = (uint64_t)left;
+	return left > 0 ? "requests that were not flushed" : NULL;
+}
+
+bool rc_is_fatal(struct ibv_context *ctx)
+{
+	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event ev;
+
+	while (poll(&p, 1, DRAIN_NS / 1000000) == 1 && !ibv_get_async_event(ctx, &ev)) {
+		ibv_ack_async_event(&ev);
+		if (ev.event_type == IBV_EVENT_DEVICE_FATAL)
+			return true;
+	}
+	return false;
 }
 
 /* --- datagrams --- */

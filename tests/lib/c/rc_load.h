@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: for programs that load a connection: how they meet over TCP, and datagrams.
+ * DOC: for programs that load a connection: how they meet over TCP, what they send, how it ends,
+ * and datagrams.
  */
 #ifndef TESTS_LIB_C_RC_LOAD_H
 #define TESTS_LIB_C_RC_LOAD_H
@@ -19,6 +20,24 @@
 int rc_meet(bool serve, uint16_t port, const volatile int *stop);
 /** rc_swap() - send @size bytes, and get as many. Return: whether there were. */
 bool rc_swap(int fd, const void *mine, void *theirs, size_t size);
+
+/** rc_qp_new_ops() - an RC QP with all requests there are. Return: NULL with errno. */
+struct ibv_qp *rc_qp_new_ops(struct ibv_pd *pd, const struct ibv_qp_init_attr *init);
+/** rc_flush() - post a FLUSH of the peer's memory. Return: as ibv_wr_complete(3). */
+int rc_flush(struct ibv_qp *qp, uint64_t wr_id, uint32_t rkey, uint64_t addr, uint64_t len);
+/** rc_random_len() - mostly a few bytes, at times a few packets, seldom up to @max. */
+uint64_t rc_random_len(uint64_t *rng, uint64_t max);
+/** rc_constant_fill() - fill memory, whose size is a multiple of 8, as follows from a seed. */
+void rc_constant_fill(void *to, size_t size, uint64_t seed);
+/** rc_is_constant() - whether these are @size bytes from offset @off on of memory so filled. */
+bool rc_is_constant(const void *from, size_t size, uint64_t seed, uint64_t off);
+/**
+ * rc_flushed() - wait for @left completions, which all must be flushes. Return: NULL, or what is
+ * wrong, and *@x
+ */
+const char *rc_flushed(struct ibv_cq *cq, int64_t left, uint64_t *x);
+/** rc_is_fatal() - whether the device has failed: its event is there, or comes in time. */
+bool rc_is_fatal(struct ibv_context *ctx);
 
 /**
  * struct dgrams - a UD QP that sends numbered datagrams, and looks at those that come: they may be

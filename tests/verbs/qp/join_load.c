@@ -5,20 +5,21 @@
  *	app_qp_join_load serve|call PORT SEED TIMEOUT
  *
  * They meet by TCP at PORT of the loopback address. Each sends messages, writes with and without
- * notice, reads and atomics over an RC QP, and datagrams. Messages and notices are numbered: each
- * has to come once, in order and whole; an atomic's result says whether those before were executed
- * once. A slot is written again only after a message of the peer says that the peer has checked it.
+ * notice, reads, atomics, ATOMIC_WRITEs and FLUSHes over an RC QP, and datagrams. Messages and
+ * notices are numbered: each has to come once, in order and whole; an atomic's result says whether
+ * those before were executed once. A slot is written again only after a message of the peer says
+ * that the peer has checked it.
  *
  * At SIGTERM both end and compare counts. Exit status: 0: all was right; 10: RETRY_EXC_ERR, then
  * flushes; 11: flushes and IBV_EVENT_DEVICE_FATAL; 12: the peer exited before they were connected,
  * or after the end; 3: an error.
  */
 #include "tests/lib/c/rc_load.h"
+#include "tests/lib/c/vb.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,18 +27,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SLOT	 (1280u << 10) /* more than goes in one burst */
-#define SLOTS	 4 /* requests under way; places to write to */
-#define RECVS	 8
-#define CONST	 (4u << 20)
-#define HANG_NS	 150000000000ULL
-#define DRAIN_NS 30000000000ULL
+#define SLOT	(1280u << 10) /* more than goes in one burst */
+#define SLOTS	4 /* requests under way; places to write to */
+#define RECVS	8
+#define CONST	(4u << 20)
+#define HANG_NS 150000000000ULL
 
 enum { EXIT_BAD = 3, EXIT_RETRY = 10, EXIT_FATAL = 11, EXIT_ALONE = 12 };
-
 /* All that others touch or send. */
 struct area {
-	uint64_t word[2]; /* of the peer's atomics */
+	uint64_t word[3]; /* of the peer's atomics, and of its ATOMIC_WRITEs */
 	uint64_t result[SLOTS];
 	uint8_t out[SLOTS][SLOT], in[RECVS][SLOT], window[SLOTS][SLOT];
 	uint8_t constant[CONST];
@@ -50,15 +49,16 @@ struct hello {
 };
 
 struct final {
-	uint64_t notices, adds, swaps;
+	uint64_t notices, adds, swaps, words;
 };
 
 /*
- * A message's header. @checked: how many notices of the receiver its sender has read. @slot: the
- * slot of the window that was written before it, or -1: the message itself carries the data.
+ * A message's header. @checked: how many notices of the receiver its sender has read. @words: how
+ * many ATOMIC_WRITEs it has sent. @slot: the slot of the window that was written before it, or -1:
+ * the message itself carries the data.
  */
 struct msg {
-	uint64_t seq, checked, len;
+	uint64_t seq, checked, len, words;
 	int64_t slot;
 };
 
@@ -77,7 +77,7 @@ static struct ibv_qp *qp;
 static struct dgrams dgrams;
 static struct ibv_mr *mr;
 static struct request under_way[SLOTS];
-static uint64_t rng, posted, done, adds, swaps; /* requests; they complete in order */
+static uint64_t rng, posted, done, adds, swaps, words; /* requests; they complete in order */
 static uint64_t notices, got, peer_checked; /* sent; received; of those sent */
 static uint64_t window_seq[SLOTS]; /* notice that it was written for + 1 */
 static uint64_t recvs, recvs_done;
@@ -107,12 +107,6 @@ static void swap_hellos(void)
 		_exit(EXIT_ALONE);
 }
 
-static uint64_t constant_at(uint64_t seed, uint64_t i)
-{
-	seed ^= i * 0x9e3779b97f4a7c15ULL;
-	return rnd(&seed);
-}
-
 static void post_recv(uint64_t i)
 {
 	struct ibv_sge sge = { (uintptr_t)a->in[i % RECVS], SLOT, mr->lkey };
@@ -132,15 +126,14 @@ static void make(uint64_t seed)
 
 	ctx = rc_open_first();
 	a = mmap(NULL, sizeof(*a), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	for (uint64_t i = 0; i < CONST / 8; i++)
-		((uint64_t *)a->constant)[i] = constant_at(seed, i);
+	rc_constant_fill(a->constant, CONST, seed);
 	pd = ibv_alloc_pd(ctx);
 	cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
-	mr = pd ? ibv_reg_mr(pd, a, sizeof(*a), ALL) : NULL;
+	mr = pd ? ibv_reg_mr(pd, a, sizeof(*a), ALL | VB_ACCESS_GLOBAL) : NULL;
 	if (!cq || !mr || !dgrams_make(&dgrams, pd))
 		_exit(EXIT_ALONE); /* the fabric was killed meanwhile */
 	init.send_cq = init.recv_cq = cq;
-	qp = ibv_create_qp(pd, &init);
+	qp = rc_qp_new_ops(pd, &init);
 	if (!qp)
 		_exit(EXIT_ALONE);
 	mine.seed = dgrams.seed = seed;
@@ -160,6 +153,7 @@ static void up(void)
 	int ret;
 
 	o.timeout = (uint8_t)timeout_exp;
+	o.access |= VB_ACCESS_GLOBAL;
 	o.min_rnr = 6;
 	o.mtu = IBV_MTU_1024;
 	dgrams.peer_seed = theirs.seed;
@@ -180,20 +174,11 @@ static uint64_t notice_seed(uint64_t seq)
 /* A message, or the notice of a write. @slot: -1 or the place */
 static void put_msg(uint8_t *buf, uint64_t len, int64_t slot, uint64_t written)
 {
-	struct msg m = { notices, got, written, slot };
+	struct msg m = { notices, got, written, words, slot };
 
 	memcpy(buf, &m, sizeof(m));
 	if (slot < 0)
 		fill(buf + sizeof(m), len - sizeof(m), notice_seed(notices));
-}
-
-static uint64_t random_len(uint64_t max)
-{
-	uint64_t r = rnd(&rng) % 16;
-
-	if (r < 9)
-		return 1 + rnd(&rng) % 200;
-	return 1 + rnd(&rng) % (r < 14 ? 20000 : max);
 }
 
 static int free_window(void)
@@ -204,15 +189,19 @@ static int free_window(void)
 	return -1;
 }
 
+static void count_post(int ret, int opcode)
+{
+	if (ret && ret != EIO)
+		bad("a post", (uint64_t)ret, (uint64_t)opcode);
+	dead |= ret;
+	posted += !ret;
+}
+
 static void post(struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad_wr;
-	int ret = ibv_post_send(qp, wr, &bad_wr);
 
-	if (ret && ret != EIO)
-		bad("ibv_post_send", (uint64_t)ret, wr->opcode);
-	dead |= ret;
-	posted += !ret;
+	count_post(ibv_post_send(qp, wr, &bad_wr), (int)wr->opcode);
 }
 
 static uint64_t at(const void *p)
@@ -223,7 +212,7 @@ static uint64_t at(const void *p)
 /* The write goes before its notice, which is all that is reported. */
 static void post_write(struct request *r, uint8_t *buf, int slot, bool imm)
 {
-	uint64_t len = random_len(SLOT - sizeof(struct msg)), seq = notices;
+	uint64_t len = rc_random_len(&rng, SLOT - sizeof(struct msg)), seq = notices;
 	struct ibv_sge data = { (uintptr_t)buf + sizeof(struct msg), (uint32_t)len, mr->lkey };
 	struct ibv_sge head = { (uintptr_t)buf, sizeof(struct msg), mr->lkey };
 	struct ibv_send_wr notice = { .wr_id = posted,
@@ -246,25 +235,43 @@ static void post_write(struct request *r, uint8_t *buf, int slot, bool imm)
 	post(&wr);
 }
 
-static void post_atomic(struct request *r, unsigned int slot, bool swap)
+static void post_atomic(struct request *r, unsigned int slot, enum ibv_wr_opcode op)
 {
 	struct ibv_sge sge = { (uintptr_t)&a->result[slot], 8, mr->lkey };
 	struct ibv_send_wr wr = {
 		.wr_id = posted, .sg_list = &sge, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED
 	};
+	bool swap = op == IBV_WR_ATOMIC_CMP_AND_SWP;
 
-	r->op = wr.opcode = swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
-	r->expect = swap ? swaps++ : adds++;
-	wr.wr.atomic.remote_addr = at(&a->word[swap]);
-	wr.wr.atomic.rkey = theirs.rkey;
-	wr.wr.atomic.compare_add = swap ? r->expect : 1;
-	wr.wr.atomic.swap = r->expect + 1;
+	r->op = wr.opcode = op;
+	if (op == IBV_WR_ATOMIC_WRITE) {
+		a->result[slot] = ++words;
+		wr.wr.rdma.remote_addr = at(&a->word[2]);
+		wr.wr.rdma.rkey = theirs.rkey;
+	} else {
+		r->expect = swap ? swaps++ : adds++;
+		wr.wr.atomic.remote_addr = at(&a->word[swap]);
+		wr.wr.atomic.rkey = theirs.rkey;
+		wr.wr.atomic.compare_add = swap ? r->expect : 1;
+		wr.wr.atomic.swap = r->expect + 1;
+	}
 	post(&wr);
+}
+
+static void post_flush(struct request *r, int slot)
+{
+	r->op = VB_WR_FLUSH;
+	count_post(
+		rc_flush(qp, posted, theirs.rkey, at(a->window[slot]), rc_random_len(&rng, SLOT)),
+		VB_WR_FLUSH);
 }
 
 static void post_next(void)
 {
-	unsigned int slot = posted % SLOTS, kind = (unsigned int)(rnd(&rng) % 6);
+	static const enum ibv_wr_opcode atomics[] = { IBV_WR_ATOMIC_CMP_AND_SWP,
+						      IBV_WR_ATOMIC_FETCH_AND_ADD,
+						      IBV_WR_ATOMIC_WRITE };
+	unsigned int slot = posted % SLOTS, kind = (unsigned int)(rnd(&rng) % 8);
 	struct request *r = &under_way[slot];
 	uint8_t *buf = a->out[slot];
 	struct ibv_sge sge = { (uintptr_t)buf, 0, mr->lkey };
@@ -277,18 +284,22 @@ static void post_next(void)
 		post_write(r, buf, window, kind);
 		return;
 	}
+	if (kind == 7) {
+		post_flush(r, (int)slot);
+		return;
+	}
 	if (kind > 3) {
-		post_atomic(r, slot, kind == 4);
+		post_atomic(r, slot, atomics[kind - 4]);
 		return;
 	}
 	if (kind == 3) {
-		r->len = (random_len(SLOT - 8) + 7) & ~7ULL;
+		r->len = (rc_random_len(&rng, SLOT - 8) + 7) & ~7ULL;
 		r->expect = rnd(&rng) % (CONST - r->len) & ~7ULL;
 		wr.opcode = IBV_WR_RDMA_READ;
 		wr.wr.rdma.remote_addr = at(a->constant + r->expect);
 		wr.wr.rdma.rkey = theirs.rkey;
 	} else {
-		r->len = sizeof(struct msg) + random_len(SLOT - sizeof(struct msg));
+		r->len = sizeof(struct msg) + rc_random_len(&rng, SLOT - sizeof(struct msg));
 		put_msg(buf, r->len, -1, 0);
 		notices++;
 		wr.opcode = IBV_WR_SEND;
@@ -304,16 +315,18 @@ static void completed(const struct ibv_wc *wc)
 {
 	unsigned int slot = done % SLOTS;
 	const struct request *r = &under_way[slot];
-	const uint64_t *v = (const uint64_t *)a->out[slot];
 
 	if (wc->wr_id != done)
 		bad("a completion out of order", wc->wr_id, done);
 	if ((r->op == IBV_WR_ATOMIC_FETCH_AND_ADD || r->op == IBV_WR_ATOMIC_CMP_AND_SWP) &&
 	    a->result[slot] != r->expect)
 		bad("an atomic's result", a->result[slot], r->expect);
-	for (uint64_t i = 0; r->op == IBV_WR_RDMA_READ && i < r->len / 8; i++)
-		if (v[i] != constant_at(theirs.seed, r->expect / 8 + i))
-			bad("read data", r->expect, i);
+	if ((r->op == VB_WR_FLUSH && wc->opcode != VB_WC_FLUSH) ||
+	    (r->op == IBV_WR_ATOMIC_WRITE && wc->opcode != IBV_WC_ATOMIC_WRITE))
+		bad("a completion's opcode", wc->opcode, r->op);
+	if (r->op == IBV_WR_RDMA_READ &&
+	    !rc_is_constant(a->out[slot], r->len, theirs.seed, r->expect))
+		bad("read data", r->expect, r->len);
 	done++;
 }
 
@@ -328,7 +341,7 @@ static void received(const struct ibv_wc *wc)
 	recvs_done++;
 	if (wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
 		m = (struct msg){ (got & ~0xfffffffULL) | (imm & 0xfffffff), peer_checked,
-				  wc->byte_len, imm >> 28 };
+				  wc->byte_len, 0, imm >> 28 };
 	} else {
 		memcpy(&m, buf, sizeof(m));
 	}
@@ -339,48 +352,34 @@ static void received(const struct ibv_wc *wc)
 		       : m.slot >= SLOTS ||
 				 !filled(a->window[m.slot], m.len, m.seq * 1000003 + theirs.seed))
 		bad(m.slot < 0 ? "a message's data" : "written data", m.seq, wc->byte_len);
+	/* It was sent after them. Later ones may have come. */
+	if (__atomic_load_n(&a->word[2], __ATOMIC_ACQUIRE) < m.words)
+		bad("a word that was written before", a->word[2], m.words);
 	peer_checked = m.checked;
 	got++;
 	post_recv(recvs);
 }
 
-/* Exit if the device has failed: its event is there, or comes. */
+/* Exit if the device has failed. */
 static void end_fatal(void)
 {
-	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
-	struct ibv_async_event ev;
-
-	while (poll(&p, 1, DRAIN_NS / 1000000) == 1 && !ibv_get_async_event(ctx, &ev)) {
-		ibv_ack_async_event(&ev);
-		if (ev.event_type == IBV_EVENT_DEVICE_FATAL) {
-			note("lost the device after %llu requests", (unsigned long long)done);
-			_exit(EXIT_FATAL);
-		}
+	if (rc_is_fatal(ctx)) {
+		note("lost the device after %llu requests", (unsigned long long)done);
+		_exit(EXIT_FATAL);
 	}
 }
 
 /* All else must be flushed; and where nothing failed before, the device must have. */
 static void failed(const struct ibv_wc *first)
 {
-	uint64_t end = now_ns() + DRAIN_NS;
-	int64_t left = (int64_t)(posted - done + recvs - recvs_done - 1);
-	struct ibv_wc wc;
-	int n;
+	const char *why;
+	uint64_t x;
 
 	if (first->status != IBV_WC_RETRY_EXC_ERR && first->status != IBV_WC_WR_FLUSH_ERR)
 		bad(ibv_wc_status_str(first->status), first->opcode, first->vendor_err);
-	while (left > 0 && now_ns() < end) {
-		n = ibv_poll_cq(cq, 1, &wc);
-		if (n < 0)
-			bad("ibv_poll_cq", (uint64_t)-n, 0);
-		if (n && wc.status != IBV_WC_WR_FLUSH_ERR)
-			bad("not flushed", wc.status, wc.wr_id);
-		left -= n;
-		if (!n)
-			usleep(1000);
-	}
-	if (left > 0)
-		bad("requests that were not flushed", (uint64_t)left, first->status);
+	why = rc_flushed(cq, (int64_t)(posted - done + recvs - recvs_done - 1), &x);
+	if (why)
+		bad(why, x, first->status);
 	if (first->status == IBV_WC_RETRY_EXC_ERR) {
 		note("lost the peer after %llu requests", (unsigned long long)done);
 		_exit(EXIT_RETRY);
@@ -444,7 +443,7 @@ static void work(void)
 /* The peer's requests may still be under way: go on until all have come, and count. */
 static void finish(void)
 {
-	struct final f = { notices, adds, swaps }, g = { 0 };
+	struct final f = { notices, adds, swaps, words }, g = { 0 };
 	uint64_t end = now_ns() + HANG_NS;
 	size_t n = 0;
 	ssize_t k;
@@ -463,7 +462,8 @@ static void finish(void)
 		if (now_ns() > end)
 			bad("the peer does not end", got, n);
 	}
-	if (got != g.notices || a->word[0] != g.adds || a->word[1] != g.swaps)
+	if (got != g.notices || a->word[0] != g.adds || a->word[1] != g.swaps ||
+	    a->word[2] != g.words)
 		bad("counts at the end", a->word[0] - g.adds, a->word[1] - g.swaps);
 	fcntl(oob, F_SETFL, 0);
 	if (write(oob, &c, 1) == 1)

@@ -8,7 +8,8 @@
  * and leaves; both are started again. Meanwhile a pair of witnesses exchanges verified data and
  * must never see an error.
  */
-#include "tests/lib/c/rc.h"
+#include "tests/lib/c/rc_load.h"
+#include "tests/lib/c/vb.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -92,11 +93,12 @@ static void connect_pair(struct worker *w, int gen)
 	w->mem = mmap(NULL, SPACE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	w->pd = ibv_alloc_pd(ctx);
 	w->cq = ibv_create_cq(ctx, 4 * DEPTH, NULL, NULL, 0);
+	o.access |= VB_ACCESS_GLOBAL;
 	w->mr = w->pd ? ibv_reg_mr(w->pd, w->mem, SPACE, o.access) : NULL;
 	if (gid_index < 0 || !w->cq || !w->mr)
 		bad("set-up", gid_index);
 	init.send_cq = init.recv_cq = w->cq;
-	w->qp = ibv_create_qp(w->pd, &init);
+	w->qp = rc_qp_new_ops(w->pd, &init);
 	if (!w->qp)
 		bad("ibv_create_qp", 0);
 	w->mine->addr = (struct rc_addr){ w->qp->qp_num, (uint32_t)rnd(&w->seed), gid };
@@ -118,10 +120,14 @@ static void connect_pair(struct worker *w, int gen)
 
 static void post_send(struct worker *w)
 {
-	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND,
+						  IBV_WR_RDMA_WRITE,
+						  IBV_WR_RDMA_READ,
 						  IBV_WR_ATOMIC_FETCH_AND_ADD,
-						  IBV_WR_RDMA_WRITE_WITH_IMM };
-	enum ibv_wr_opcode op = ops[rnd(&w->seed) % (w->witness ? 1 : 5)];
+						  IBV_WR_RDMA_WRITE_WITH_IMM,
+						  IBV_WR_ATOMIC_WRITE,
+						  VB_WR_FLUSH };
+	enum ibv_wr_opcode op = ops[rnd(&w->seed) % (w->witness ? 1 : 7)];
 	uint32_t len = 1 + (uint32_t)(rnd(&w->seed) % (rnd(&w->seed) % 4 ? 500 : AREA - 64));
 	struct ibv_sge sge = { (uintptr_t)w->mem, len, w->mr->lkey };
 	struct ibv_send_wr *bad_wr, wr = {
@@ -136,10 +142,12 @@ static void post_send(struct worker *w)
 	} else {
 		wr.wr.rdma.remote_addr = w->theirs->base + AREA;
 		wr.wr.rdma.rkey = w->theirs->rkey;
+		sge.length = op == IBV_WR_ATOMIC_WRITE ? 8 : len;
 	}
 	if (w->witness)
 		fill(w->mem, len, len);
-	if (ibv_post_send(w->qp, &wr, &bad_wr))
+	if (op == VB_WR_FLUSH ? rc_flush(w->qp, 0, w->theirs->rkey, w->theirs->base + AREA, len)
+			      : ibv_post_send(w->qp, &wr, &bad_wr))
 		bad("ibv_post_send", 0);
 	w->sends++;
 }
