@@ -3,7 +3,8 @@
  * DOC: see fabric/cli/real.h.
  *
  * On real devices the emulator has no part in what a program does, so nothing is preloaded and
- * nothing is set: the program finds what it would find without rdmaemu. An option that asks for a
+ * nothing is set: the program finds what it would find without rdmaemu. Where devices are named,
+ * the tap hides the others (libtap/users/device_mask.c). An option that asks for a
  * fabric cannot be honoured then, and is refused. Two kinds differ:
  *
  * - Options that describe a fabric have no meaning without one. With --real=auto they are for the
@@ -14,6 +15,7 @@
  *   are in force.
  */
 #include "fabric/cli/real.h"
+#include "fabric/cli/program_check.h"
 #include "fabric/cli/real_devices.h"
 #include "fabric/cli/record.h"
 #include "fabric/cli/verbs.h"
@@ -74,6 +76,24 @@ static int real_choose_emulator(struct opts *o)
 	return 0;
 }
 
+static int real_choose_devices(struct opts *o)
+{
+	char tap[PATH_MAX];
+
+	o->real = REAL_YES;
+	if (o->real_names[0]) {
+		if (run_find_tap(tap))
+			return -1;
+		if (run_preload(tap) || setenv(REAL_ENV, o->real_names, 1))
+			return print_error("environment: %s", strerror(errno));
+	} else if (o->level[OPT_REAL] == LEVEL_FLAG && getenv(REAL_ENV) &&
+		   setenv(REAL_ENV, "yes", 1)) {
+		/* It may have named devices. */
+		return print_error("environment: %s", strerror(errno));
+	}
+	return 0;
+}
+
 static void real_explain(const struct real_devices *d)
 {
 	if (d->n)
@@ -92,23 +112,26 @@ int real_choose(struct opts *o, const char *verb, bool must)
 		return real_choose_emulator(o);
 	if (!is_auto && real_check_options(o, verb, false))
 		return -1;
+	must = must || o->real_names[0];
 	if (!is_auto && !must && !o->explain)
-		return 0;
-	real_devices_probe(&d);
+		return real_choose_devices(o);
+	real_devices_probe(&d, o->real_names);
 	if (!d.n && !is_auto && must)
-		return print_error("%s: %s: no RDMA device: %s", verb, real_source(o), d.why_none);
+		return print_error("%s: %s%s%s: no RDMA device: %s", verb, real_source(o),
+				   o->real_names[0] ? "=" : "", o->real_names, d.why_none);
 	if (d.n && is_auto && real_check_options(o, verb, true))
 		return -1;
 	if (o->explain)
 		real_explain(&d);
 	if (!d.n && is_auto)
 		return real_choose_emulator(o);
-	o->real = REAL_YES;
-	return 0;
+	return real_choose_devices(o);
 }
 
-int real_run(char **argv)
+int real_run(const struct opts *o, char **argv)
 {
+	if (o->real_names[0] && program_arrange_preload(argv[0]))
+		return EXIT_TROUBLE;
 	execvp(argv[0], argv);
 	return run_print_exec_error(argv[0], errno);
 }

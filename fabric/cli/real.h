@@ -12,15 +12,16 @@
  * @must: real devices must exist unless the emulator may take their place
  *
  * With --explain a line on stderr says which devices they are. Programs that the program starts by
- * `rdmaemu run` get the same: a variable that says otherwise is changed.
+ * `rdmaemu run` get the same: a variable that says otherwise is changed. Only where devices are
+ * named, the tap is preloaded, which hides the others.
  * Return: 0, or -1 after one line on stderr.
  */
 int real_choose(struct opts *o, const char *verb, bool must);
 /**
- * real_run() - become a program with nothing changed: its environment, descriptors and libraries
- * are those that rdmaemu was started with.
+ * real_run() - become a program. Unless devices are named, nothing is changed: its environment,
+ * descriptors and libraries are those that rdmaemu was started with.
  * Return: exit status if it cannot be executed.
  */
-int real_run(char **argv);
+int real_run(const struct opts *o, char **argv);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * libibverbs is loaded in a child process, which opens each device that it lists: a provider may
  * crash or hang, and one that is visible need not work (a container without the device's file, a
- * bond without a port). The child writes a line per device, "+NAME" or "-NAME: REASON", or
- * "!REASON" if there is no list.
+ * bond without a port). The child writes a line per device, "+NAME" or "-NAME: REASON", "?NAME" for
+ * one that is not requested, or "!REASON" if there is no list.
  */
 #include "fabric/cli/real_devices.h"
 #include "fabric/cli/probe.h"
@@ -41,13 +41,43 @@ static void devices_silence(void)
 		close(null);
 }
 
-static void devices_print(void *arg, int out)
+static bool devices_has_name(const char *names, const char *name)
+{
+	size_t len = strlen(name), n;
+
+	for (; *names; names += n + (names[n] == ',')) {
+		n = strcspn(names, ",");
+		if (n == len && !memcmp(names, name, n))
+			return true;
+	}
+	return false;
+}
+
+static void devices_print_one(const struct verbs_calls *c, void *device, const char *names, int out)
+{
+	const char *name = c->get_name(device);
+	void *context;
+
+	if (*names && !devices_has_name(names, name)) {
+		dprintf(out, "?%s\n", name);
+		return;
+	}
+	context = c->open_device(device);
+	if (context)
+		dprintf(out, "+%s\n", name);
+	else
+		dprintf(out, "-%s: %s\n", name, strerror(errno));
+	if (context)
+		c->close_device(context);
+}
+
+/* @names: as in real_devices_probe() */
+static void devices_print(void *names, int out)
 {
 	struct verbs_calls c;
-	void *handle, *context, **list;
+	void *handle, **list;
 	int n = 0, i;
 
-	(void)arg;
 	devices_silence();
 	handle = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!handle || !verbs_calls_find(&c, handle)) {
@@ -57,15 +87,8 @@ static void devices_print(void *arg, int out)
 	list = c.get_list(&n);
 	if (!list)
 		dprintf(out, "!libibverbs cannot list devices (%s)\n", strerror(errno));
-	for (i = 0; list && i < n; i++) {
-		context = c.open_device(list[i]);
-		if (context)
-			dprintf(out, "+%s\n", c.get_name(list[i]));
-		else
-			dprintf(out, "-%s: %s\n", c.get_name(list[i]), strerror(errno));
-		if (context)
-			c.close_device(context);
-	}
+	for (i = 0; list && i < n; i++)
+		devices_print_one(&c, list[i], names, out);
 	_exit(0);
 }
 
@@ -105,8 +128,9 @@ static void devices_explain_none(struct real_devices *d, const char *found)
 	char sysfs[REAL_TEXT];
 
 	devices_list_sysfs(sysfs);
-	snprintf(d->why_none, sizeof(d->why_none), "%s, " SYSFS_DEVICES " has %s",
-		 d->n_ghosts ? d->ghosts : found, sysfs[0] ? sysfs : "none");
+	snprintf(d->why_none, sizeof(d->why_none), "%s%s%s, " SYSFS_DEVICES " has %s",
+		 d->n_ghosts ? d->ghosts : found, d->others[0] ? " of these, but " : "", d->others,
+		 sysfs[0] ? sysfs : "none");
 }
 
 /* Take the child's lines apart. Return: why libibverbs has no list, or NULL. */
@@ -125,15 +149,20 @@ static const char *devices_parse(struct real_devices *d, char *text)
 			devices_add(d->ghosts, "%.*s cannot be opened (%s)", (int)(why - line) - 1,
 				    line + 1, why + 2);
 			d->n_ghosts++;
+		} else if (line[0] == '?') {
+			devices_add(d->others, "%s", line + 1);
 		}
 	}
 	return NULL;
 }
 
-void real_devices_probe(struct real_devices *d)
+void real_devices_probe(struct real_devices *d, const char *names)
 {
 	char text[4 * REAL_TEXT], end[96] = "";
-	struct probe p = { .run = devices_print, .text = text, .size = sizeof(text) };
+	struct probe p = { .run = devices_print,
+			   .arg = (void *)(uintptr_t)names,
+			   .text = text,
+			   .size = sizeof(text) };
 	bool ended = probe_run(&p);
 	const char *why;
 

@@ -23,10 +23,11 @@ bool verbs_calls_find(struct verbs_calls *c, void *handle);
 
 /**
  * struct real_devices - the RDMA devices that a program started now would find.
- * @n: how many libibverbs lists and opens
+ * @n: how many libibverbs lists and opens, of those that are requested
  * @n_ghosts: how many it lists and does not open
  * @names: of the former, with ", " between
  * @ghosts: the latter: "NAME cannot be opened (REASON)", with ", " between
+ * @others: devices that libibverbs lists and nobody requests, likewise
  * @why_none: what libibverbs and sysfs have, if @n is 0
  */
 struct real_devices {
@@ -34,13 +35,15 @@ struct real_devices {
 	u32 n_ghosts;
 	char names[REAL_TEXT];
 	char ghosts[REAL_TEXT];
-	char why_none[2 * REAL_TEXT];
+	char others[REAL_TEXT];
+	char why_none[4 * REAL_TEXT];
 };
 
 /**
  * real_devices_probe() - list and open the devices in a child process, by the libibverbs that
  * programs get by its name: within `rdmaemu run` it is the emulator's.
+ * @names: requested devices, with commas between; "": all
  */
-void real_devices_probe(struct real_devices *d);
+void real_devices_probe(struct real_devices *d, const char *names);
 
 #endif

@@ -229,5 +229,5 @@ int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		return verb_run(o, p, argc, argv);
 	if (record_start(o, argv) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
-	return real_run(argv);
+	return real_run(o, argv);
 }

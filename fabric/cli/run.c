@@ -234,7 +234,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	if (real_choose(o, "run", true))
 		return EXIT_USAGE;
 	if (o->real == REAL_YES)
-		return real_run(argv);
+		return real_run(o, argv);
 	if (scenario_load(&s, o))
 		return EXIT_TROUBLE;
 	if (o->dry_run) {

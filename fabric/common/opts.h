@@ -224,6 +224,7 @@ struct opts {
 	bool data;
 	bool pace; /* as recorded */
 	enum opts_real real;
+	char real_names[512]; /* of those to show, with commas between; "": all */
 	bool capabilities; /* compare them in any case */
 	u32 timeout; /* seconds */
 };

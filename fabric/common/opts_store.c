@@ -108,14 +108,18 @@ static bool opt_set_real(struct opts *o, const char *value)
 {
 	bool yes;
 
-	if (!strcmp(value, "auto")) {
-		o->real = REAL_AUTO;
+	o->real_names[0] = '\0';
+	o->real = REAL_AUTO;
+	if (!strcmp(value, "auto"))
+		return true;
+	o->real = REAL_YES;
+	if (*value && parse_bool(value, &yes)) {
+		o->real = yes ? REAL_YES : REAL_NO;
 		return true;
 	}
-	if (!*value || !parse_bool(value, &yes))
-		return false;
-	o->real = yes ? REAL_YES : REAL_NO;
-	return true;
+	/* libtap/users/device_mask.c takes the names as they are. */
+	return !strpbrk(value, " \t/=") &&
+	       opt_store_text(o->real_names, sizeof(o->real_names), value);
 }
 
 static bool opt_set_payload(struct opts *o, const char *value)
@@ -229,7 +233,7 @@ static const struct opt_value {
 	[OPT_LOSSY] = A_SWITCH(lossy),
 	[OPT_DATA] = A_SWITCH(data),
 	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
-	[OPT_REAL] = BY(opt_set_real, "auto, yes or no"),
+	[OPT_REAL] = BY(opt_set_real, "auto, yes, no, or names of devices, with commas between"),
 	[OPT_TIMEOUT] = A_NUMBER(32, timeout, 1, 86400, "seconds, 1 to 86400"),
 	[OPT_OUT] = A_TEXT(out, "a directory"),
 	[OPT_WIRE] = A_SWITCH(wire),

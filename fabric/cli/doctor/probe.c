@@ -22,7 +22,7 @@ void doctor_check_real(struct doctor *d)
 {
 	static struct real_devices r;
 
-	real_devices_probe(&r);
+	real_devices_probe(&r, "");
 	if (r.n)
 		doctor_report(d, DOCTOR_OK, "real", NULL, "%s, for 'rdmaemu run --real'", r.names);
 	if (r.n_ghosts)

@@ -115,9 +115,28 @@ is "auto says which: the emulator" "$(on '' "$R" run --real=auto --explain -- tr
 is "what is decided holds for runs in the run" \
 	"$(RDMAEMU_REAL=auto on '' "$R" run -- "$R" run --node b -- sh -c 'echo $RDMAEMU_REAL $RDMAEMU_NODE')" "no b"
 RDMAEMU_REAL=yes refuses "the variable is named" "" 2 "run: RDMAEMU_REAL: no RDMA device" -- true
-RDMAEMU_REAL=some refuses "no value of it" fake0 125 "RDMAEMU_REAL='some': expected auto, yes or no" -- true
-refuses "no value of the option" fake0 2 "run: --real 'some': expected auto, yes or no" --real=some -- true
-refuses "nor is an empty one" fake0 2 "run: --real '': expected auto, yes or no" --real= -- true
+RDMAEMU_REAL='a b' refuses "no value of it" fake0 125 "RDMAEMU_REAL='a b': expected auto, yes, no, or names" -- true
+refuses "no value of the option" fake0 2 "run: --real 'a b': expected auto, yes, no, or names" --real='a b' -- true
+refuses "nor is an empty one" fake0 2 "run: --real '': expected auto, yes, no, or names" --real= -- true
+
+# --- names
+
+is "named ones" "$(on 'fake0 ghost0 fake1 fake2' "$R" run --real=fake2,fake0,ghost0 --explain -- true 2>&1)" \
+	"rdmaemu: on real devices: fake0, fake2; ghost0 cannot be opened (No such device or address)"
+is "the tap hides the others" "$(on fake0 "$R" run --real=fake0 -- sh -c 'echo "$RDMAEMU_REAL ${LD_PRELOAD##*/}"')" \
+	"fake0 librdmaemu-tap.so"
+refuses "none of the names is there" 'fake0 fake1' 2 \
+	"run: --real=mlx5_0,fake: no RDMA device: libibverbs lists none of these, but fake0, fake1, /sys" --real=mlx5_0,fake -- true
+RDMAEMU_REAL=fake1 refuses "by the variable" fake0 2 "run: RDMAEMU_REAL=fake1: no RDMA device" -- true
+is "--real takes names out of the variable" \
+	"$(RDMAEMU_REAL=fake1 on fake0 "$R" run --real -- sh -c 'echo "$RDMAEMU_REAL $LD_PRELOAD"')" "yes "
+echo "devices 3" >"$TEST_DIR/profile"
+named() {
+	"$R" run --fresh --profile "$TEST_DIR/profile" -- "$R" "$@" | awk 'NR > 2 { print $1 }'
+}
+is "a program sees the named ones" "$(named run --real=rdmaemu2,rdmaemu1 -- ibv_devices)" $'rdmaemu1\nrdmaemu2'
+is "so does a recorded one" "$(named record --real=rdmaemu2 -o "$TEST_DIR/named" -- ibv_devices)" rdmaemu2
+is "and a run in its run" "$(named run --real=rdmaemu1 -- "$R" run -- ibv_devices)" rdmaemu1
 
 # --- options that need a fabric
 
