@@ -33,7 +33,7 @@ void relay_ring(struct engine *e, u32 slot)
 	fetch_or(&hca->via_sum[word / 64], BIT64(word % 64));
 	fetch_or(&hca->via_any, BIT64(word / 64));
 	if (load_seq_cst(&hca->via_asleep) && exchange(&hca->via_asleep, 0))
-		e->host->kick(e->ctx);
+		e->ops->kick(e->ctx);
 }
 
 bool relay_sleep_begin(struct hca *hca)
@@ -75,7 +75,7 @@ void engine_ring(struct engine *e, u32 client, u32 slot)
 		relay_ring(e, slot);
 		return;
 	}
-	seg = e->host->seg(e->ctx, client);
+	seg = e->ops->seg(e->ctx, client);
 	if (seg)
 		seg_ring(seg, slot);
 	client_set_pending(e->hca, client);

@@ -4,7 +4,7 @@
  *
  * A process (program or fabric) makes one struct engine over its mapping of HCA memory. Everything
  * the model needs from outside (clock, other clients' segments and memory, the wire, wake-ups)
- * comes through struct hca_host.
+ * comes through struct engine_ops.
  */
 #ifndef EMULATOR_ENGINE_H
 #define EMULATOR_ENGINE_H
@@ -13,7 +13,7 @@
 #include "emulator/hca.h"
 
 /**
- * struct hca_work - a work request, as hca_host.fault is asked about it.
+ * struct hca_work - a work request, as engine_ops.fault is asked about it.
  * @client: whose it is; for an SRQ's receive not always the QP's
  * @opcode: enum ib_wr_opcode; of what is sent
  * @len: bytes of the message; of a receive: that it has room for
@@ -30,7 +30,7 @@ struct hca_work {
 };
 
 /**
- * struct hca_host - what the model is handed from outside. Called with the token held.
+ * struct engine_ops - what the model is handed from outside. Called with the token held.
  * @now: fabric clock in ns; never 0
  * @wall: the devices' real-time clock, ns since 1970
  * @seg: base address of a live client's segment in this process, of which hca_client.seg_used
@@ -46,7 +46,7 @@ struct hca_work {
  * @notify: an event was queued on the client's channel: make its fd readable
  * @kick: wake the fabric process: a deadline moved earlier, or work is left for it
  * @late: an event is about to be queued on channel @chan of client @owner - 1: returns whether the
- *        host queues it later, by chan_push(). NULL: never
+ *        callee queues it later, by chan_push(). NULL: never
  * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
  *        return value it then passes on. A wire that keeps a burst copies it (and its @mem list).
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
@@ -60,7 +60,7 @@ struct hca_work {
  *         status: enum ib_wc_status, 0: it is not. NULL where there are no faults: everywhere but
  *         in the fabric process
  */
-struct hca_host {
+struct engine_ops {
 	u64 (*now)(void *ctx);
 	u64 (*wall)(void *ctx);
 	void *(*seg)(void *ctx, u32 client);
@@ -99,7 +99,7 @@ struct hca_host {
  */
 struct engine {
 	struct hca *hca;
-	const struct hca_host *host;
+	const struct engine_ops *ops;
 	void *ctx;
 	u32 self;
 	u64 token;

@@ -43,7 +43,7 @@ struct hca_qp_attr {
  *            9.2.1), with the direction in XRC
  * @loop: both ends are the same port, and one P_Key does for both
  * @via: a link is on the way that takes time or leads to another fabric: only the fabric process
- *       has it (hca_host.link). Never with @loop.
+ *       has it (engine_ops.link). Never with @loop.
  *
  * Its fields are a macro since struct burst has them by their own names, too.
  */
@@ -179,7 +179,7 @@ struct hca_qp_fault {
 
 /**
  * struct hca_qp_probe - what a QP has asked another fabric about its oldest packet, when the ACK
- * timeout of that had expired: hca_host.under_way. All 0: nothing.
+ * timeout of that had expired: engine_ops.under_way. All 0: nothing.
  * @on: it has asked, about packet @una, in session @session of its peer's fabric
  * @asked: number of the question that has no answer yet; 0: there is none
  * @gone: the answer was that nothing of the QP waits there

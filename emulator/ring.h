@@ -10,7 +10,7 @@
 /** seg_of() - the segment of the QP's or CQ's owner (@owner is index + 1), or NULL. */
 static inline struct seg_hdr *seg_of(struct engine *e, u32 owner)
 {
-	return e->host->seg(e->ctx, owner - 1);
+	return e->ops->seg(e->ctx, owner - 1);
 }
 
 static inline void *seg_ptr(struct seg_hdr *seg, u64 off)
@@ -38,7 +38,7 @@ static inline struct seg_hdr *seg_claim(struct engine *e, u32 client, u64 off, u
 		return NULL;
 	if (off + size > *used)
 		store_relaxed(used, off + size);
-	seg = e->host->seg(e->ctx, client);
+	seg = e->ops->seg(e->ctx, client);
 	if (unlikely(!seg))
 		store_relaxed(used, before);
 	return seg;

@@ -114,7 +114,7 @@ static u64 cm_event_due_ns(struct engine *e, u64 seq)
 
 	if (likely(!hca->chaos) || !span)
 		return 0;
-	return e->host->now(e->ctx) + mix64(hca->chaos_seed ^ seq << 8) % span;
+	return e->ops->now(e->ctx) + mix64(hca->chaos_seed ^ seq << 8) % span;
 }
 
 /* As deadline_fn. */

@@ -41,7 +41,7 @@ void cm_proto_finish(struct engine *e, struct hca_cmid *id, u32 when, u32 state,
 	if (id->state == CM_DESTROYING)
 		proto = CMP_IDLE;
 	if (proto == CMP_TIMEWAIT)
-		cm_timer_arm(e, id, e->host->now(e->ctx) + cm_time_ns(id->timeout));
+		cm_timer_arm(e, id, e->ops->now(e->ctx) + cm_time_ns(id->timeout));
 	cm_proto_report(e, id, when, state, proto, ev);
 	cm_peer_unlink(e->hca, id);
 	if (proto == CMP_IDLE)
@@ -277,7 +277,7 @@ static void rej_build(const struct hca_cmid *id, u8 mad[MAD_SIZE], u32 reason, c
 /* The program has ended the connection: there is no event. */
 static void cm_proto_quit(struct engine *e, struct hca_cmid *id, u32 proto)
 {
-	u64 now = e->host->now(e->ctx);
+	u64 now = e->ops->now(e->ctx);
 
 	cm_timer_arm(e, id, proto == CMP_TIMEWAIT ? now + cm_time_ns(id->timeout) : id->deadline);
 	cmid_set_states(id, id->state, proto);

@@ -34,7 +34,7 @@ static void mra_input(struct engine *e, const u8 mad[MAD_SIZE])
 		return;
 	id->wait = cm_time_ns((u32)mad_get(mad, F_MRA_TIMEOUT)) + cm_time_ns(id->timeout);
 	store_release(&id->proto, proto);
-	cm_timer_arm(e, id, e->host->now(e->ctx) + id->wait);
+	cm_timer_arm(e, id, e->ops->now(e->ctx) + id->wait);
 }
 
 /* --- REJ --- */
@@ -283,8 +283,8 @@ static int mad_fetch(struct engine *e, const struct burst *b, u8 mad[MAD_SIZE])
 
 	dst.iov[0].addr = (u64)((const char *)e->hca->cm_in - base);
 	dst.iov[0].len = MAD_SIZE;
-	ret = e->host->copy(e->ctx, &dst, 0, b->mem, b->off, MAD_SIZE,
-			    (u64)GSI_QPN << 32 | b->psn << 1 | 1);
+	ret = e->ops->copy(e->ctx, &dst, 0, b->mem, b->off, MAD_SIZE,
+			   (u64)GSI_QPN << 32 | b->psn << 1 | 1);
 	if (!ret)
 		memcpy(mad, e->hca->cm_in, MAD_SIZE);
 	return ret;

@@ -58,7 +58,7 @@ static int mad_xmit(struct engine *e, const struct hca_cmmad *m)
 
 static u64 mad_retry_at(struct engine *e)
 {
-	return e->host->now(e->ctx) + MAD_RETRY_NS;
+	return e->ops->now(e->ctx) + MAD_RETRY_NS;
 }
 
 /* Put a MAD into the ring of those under way, and on the wire. */
@@ -91,7 +91,7 @@ static void mad_post(struct engine *e, u32 dev, u32 port, u16 pkey, const struct
 	hca->cm_left = min_u64(hca->cm_left, nth);
 	/* The fabric process sends it after the earlier ones, or retries later. */
 	store_release(&hca->next_deadline,
-		      min_u64(hca->next_deadline, !behind && e->host->link ? mad_retry_at(e) : 1));
+		      min_u64(hca->next_deadline, !behind && e->ops->link ? mad_retry_at(e) : 1));
 	e->kick = true;
 }
 
@@ -150,7 +150,7 @@ void cm_send_with_retries(struct engine *e, struct hca_cmid *id, u32 proto)
 	id->wait = id->response;
 	id->drops = 0;
 	id->refused_by = 0;
-	cm_timer_arm(e, id, e->host->now(e->ctx) + id->wait);
+	cm_timer_arm(e, id, e->ops->now(e->ctx) + id->wait);
 	store_release(&id->proto, proto);
 	cm_send_mad(e, id, id->mad);
 }

@@ -61,7 +61,7 @@ static void recover_qp(struct engine *e, struct hca_qp *qp)
 	if (qp->state != QPS_ERR && qp->state != QPS_SQE && s.next_psn != s.una_psn)
 		requeue_unacked(e, qp);
 	if (qp->deadline || (s.flags & REQ_RNR_WAIT))
-		qp_timer_arm(e, qp, qp->deadline ? qp->deadline : e->host->now(e->ctx));
+		qp_timer_arm(e, qp, qp->deadline ? qp->deadline : e->ops->now(e->ctx));
 	engine_ring(e, qp->client - 1, slot);
 }
 

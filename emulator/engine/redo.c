@@ -48,7 +48,7 @@ static void redo_wake(struct engine *e)
 
 	if (c->wake && c->wake <= HCA_MAX_CLIENTS && c->wake_chan < SEG_MAX_CHANS &&
 	    seg_of(e, c->wake))
-		e->host->notify(e->ctx, c->wake - 1, c->wake_chan);
+		e->ops->notify(e->ctx, c->wake - 1, c->wake_chan);
 	store_release(&c->wake, 0);
 }
 

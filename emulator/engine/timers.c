@@ -10,7 +10,7 @@
 u64 engine_timers(struct engine *e)
 {
 	struct hca *hca = e->hca;
-	u64 now = e->host->now(e->ctx);
+	u64 now = e->ops->now(e->ctx);
 	u64 next, mads;
 
 	if (load_relaxed(&hca->next_deadline) > now)

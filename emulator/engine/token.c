@@ -147,7 +147,7 @@ static bool token_serve_client(struct engine *e, u32 client)
 		client_set_pending(e->hca, client);
 		return true;
 	}
-	seg = e->host->seg(e->ctx, client);
+	seg = e->ops->seg(e->ctx, client);
 	if (!seg) {
 		if (e->self == ENGINE_FABRIC)
 			return true;
@@ -235,7 +235,7 @@ static bool token_serve_pending(struct engine *e)
 
 void engine_leave(struct engine *e)
 {
-	const struct hca_host *host = e->host;
+	const struct engine_ops *ops = e->ops;
 	struct hca *hca = e->hca;
 	void *ctx = e->ctx;
 	bool kick = false;
@@ -270,7 +270,7 @@ void engine_leave(struct engine *e)
 		e->kick = false;
 	}
 	if (kick)
-		host->kick(ctx);
+		ops->kick(ctx);
 }
 
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
@@ -287,7 +287,7 @@ void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 		client_set_pending(e->hca, e->self);
 		if (!engine_try(e)) {
 			if (unlikely(token_is_reserved(e->hca)) && !load_seq_cst(&e->hca->watching))
-				e->host->kick(e->ctx);
+				e->ops->kick(e->ctx);
 			return;
 		}
 	} else {
@@ -316,7 +316,7 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)
 	seg_ring(seg, slot);
 	client_set_pending(hca, e->self);
 	if (!load_seq_cst(&hca->watching))
-		e->host->kick(e->ctx);
+		e->ops->kick(e->ctx);
 }
 
 bool engine_poke(struct engine *e)

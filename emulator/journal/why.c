@@ -153,7 +153,7 @@ static void why_rnr(struct engine *e, const struct hca_qp *qp, const struct sq_w
 	why_set(j, WHY_RECEIVES, peer ? why_count_receives(e, peer, w) : ~0u);
 	j->n = 1 + (again ? t->rnr : 0);
 	j->attempt = j->n - 1;
-	j->since = again ? t->rnr_since : e->host->now(e->ctx);
+	j->since = again ? t->rnr_since : e->ops->now(e->ctx);
 }
 
 static void why_nak(struct engine *e, const struct hca_qp *qp, struct journal_entry *j)

@@ -40,13 +40,13 @@ void journal_add(struct engine *e, const struct journal_entry *j)
 	struct journal_entry *slot =
 		notice ? &hca->notice[*seq % JOURNAL_NOTICES] : &hca->error[*seq % JOURNAL_ERRORS];
 
-	if (notice && !e->rule && journal_count_alike(hca, j, e->host->now(e->ctx)))
+	if (notice && !e->rule && journal_count_alike(hca, j, e->ops->now(e->ctx)))
 		return;
 	store_relaxed(&slot->seq, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	*slot = *j;
 	slot->seq = 0;
-	slot->ts = e->host->now(e->ctx);
+	slot->ts = e->ops->now(e->ctx);
 	slot->nth = ++hca->journal_nth;
 	/*
 	 * A rule's effect can meet another rule: a NAK that one rule causes is dropped by the next.
@@ -290,7 +290,7 @@ void journal_retry(struct engine *e, struct hca_qp *qp, u32 cause, u32 info)
 	struct journal_entry j = journal_of_qp(e->hca, qp, JRN_RETRY, 0, cause, info);
 	struct hca_trouble *t = &qp->trouble;
 	u32 psn = qp->req.una_psn;
-	u64 now = e->host->now(e->ctx);
+	u64 now = e->ops->now(e->ctx);
 	u64 waited = cause == CAUSE_TIMEOUT ? qp_ack_timeout_ns(e->hca, qp) : 0;
 
 	if (cause == CAUSE_RNR) {

@@ -203,7 +203,7 @@ static int gather_flush(struct scoop *s)
 	int ret = 0;
 
 	if (s->src.n)
-		ret = s->e->host->copy(s->e->ctx, &s->dst, 0, &s->src, 0, s->bytes, key);
+		ret = s->e->ops->copy(s->e->ctx, &s->dst, 0, &s->src, 0, s->bytes, key);
 	s->dst.iov[0].addr += s->bytes;
 	s->dst.iov[0].len -= s->bytes;
 	s->bytes = 0;
@@ -211,7 +211,7 @@ static int gather_flush(struct scoop *s)
 	return ret;
 }
 
-/* Add bytes [@off, @off + @len) of the burst's memory. Return: as hca_host.copy. */
+/* Add bytes [@off, @off + @len) of the burst's memory. Return: as engine_ops.copy. */
 static int gather_add(struct scoop *s, u64 off, u64 len)
 {
 	const struct hca_mem *mem = s->b->mem;
@@ -317,8 +317,8 @@ static int cap_no_room(struct engine *e, u32 who, u32 packets)
 	if (who & c->lossless) {
 		e->kick = true;
 		if (e->self == ENGINE_FABRIC)
-			relay_hold(e, e->host->now(e->ctx) +
-					      hca_clock_span(&e->hca->clock, ROOM_WAIT));
+			relay_hold(e,
+				   e->ops->now(e->ctx) + hca_clock_span(&e->hca->clock, ROOM_WAIT));
 		return -EAGAIN;
 	}
 	cap_count_lost(c, who, packets);
@@ -334,7 +334,7 @@ static void cap_rec_fill(struct engine *e, struct cap_rec *r, const struct burst
 
 	memset(r, 0, sizeof(*r));
 	r->kind = CAP_BURST;
-	r->ns = e->host->now(e->ctx);
+	r->ns = e->ops->now(e->ctx);
 	r->nth = e->hca->capture.nth;
 	cap_rec_set_addrs(e->hca, b, r);
 	r->b = *b;
@@ -441,7 +441,7 @@ int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 	*r = (struct cap_rec){
 		.size = size,
 		.kind = CAP_FRAME,
-		.ns = e->host->now(e->ctx),
+		.ns = e->ops->now(e->ctx),
 		.nth = c->nth++,
 		.takers = who,
 		.keep = keep,

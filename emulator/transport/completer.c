@@ -207,7 +207,7 @@ static void comp_rnr_nak(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	req_rewind(s, qp->mtu);
 	commit_req(e, qp, s, qp->state, NULL, NULL);
 	journal_retry(e, qp, CAUSE_RNR, timer);
-	qp_timer_arm(e, qp, e->host->now(e->ctx) + ib_rnr_timer_ns(timer));
+	qp_timer_arm(e, qp, e->ops->now(e->ctx) + ib_rnr_timer_ns(timer));
 }
 
 static void comp_nak_fatal(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u8 syndrome)
@@ -274,7 +274,7 @@ static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 		return -EFAULT_DST;
 	if (!len)
 		return 0;
-	return e->host->copy(e->ctx, &dst, at, src, off, len, (u64)qp->qpn << 32 | b->psn << 1);
+	return e->ops->copy(e->ctx, &dst, at, src, off, len, (u64)qp->qpn << 32 | b->psn << 1);
 }
 
 static int comp_response_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,

@@ -25,8 +25,8 @@ u64 cq_timestamp_read(struct engine *e, const struct hca_cq *cq)
 	u64 ns;
 
 	if (cq->ts_format == TS_FREE_RUNNING)
-		return e->host->now(e->ctx);
-	ns = e->host->wall(e->ctx);
+		return e->ops->now(e->ctx);
+	ns = e->ops->wall(e->ctx);
 	return ns / 1000000000 << 32 | ns % 1000000000;
 }
 
@@ -35,7 +35,7 @@ void cq_mod_timer_arm(struct engine *e, struct hca_cq *cq)
 	struct hca *hca = e->hca;
 
 	if (!cq->mod_deadline)
-		cq->mod_deadline = e->host->now(e->ctx) + cq->mod_period * 1000ULL;
+		cq->mod_deadline = e->ops->now(e->ctx) + cq->mod_period * 1000ULL;
 	deadline_set(e, hca->mod_bits, hca->mod_sum, (u32)(cq - hca->cq), cq->mod_deadline);
 }
 

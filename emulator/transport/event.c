@@ -18,7 +18,7 @@ void chan_wake(struct engine *e, u32 owner, u32 chan)
 		return;
 	c->wake_chan = chan;
 	store_release(&c->wake, owner);
-	e->host->notify(e->ctx, owner - 1, chan);
+	e->ops->notify(e->ctx, owner - 1, chan);
 	store_between(&c->wake, 0);
 }
 
@@ -41,7 +41,7 @@ void chan_push(struct engine *e, u32 owner, u32 chan, const struct chan_event *e
 
 	if (!seg || chan >= SEG_MAX_CHANS)
 		return;
-	if (unlikely(e->host->late) && e->host->late(e->ctx, owner, chan, ev))
+	if (unlikely(e->ops->late) && e->ops->late(e->ctx, owner, chan, ev))
 		return;
 	r = &seg->chan[chan];
 	events = chan_events(e, owner, r);

@@ -22,7 +22,7 @@ bool pace_waits(struct engine *e, struct hca_qp *qp)
 	if (likely(!qp->attr.rate_limit))
 		return false;
 	burst = pace_ns(qp, qp->attr.max_burst);
-	if (qp->pace_at <= e->host->now(e->ctx) + burst)
+	if (qp->pace_at <= e->ops->now(e->ctx) + burst)
 		return false;
 	s.flags |= REQ_RNR_WAIT;
 	qp_timer_arm(e, qp, qp->pace_at - burst);
@@ -36,7 +36,7 @@ void pace_sent(struct engine *e, struct hca_qp *qp, u32 bytes)
 
 	if (likely(!qp->attr.rate_limit))
 		return;
-	now = e->host->now(e->ctx);
+	now = e->ops->now(e->ctx);
 	qp->pace_at = (qp->pace_at > now ? qp->pace_at : now) + pace_ns(qp, bytes);
 }
 
@@ -44,5 +44,5 @@ void pace_changed(struct engine *e, struct hca_qp *qp)
 {
 	qp->pace_at = 0;
 	if (qp->req.flags & REQ_RNR_WAIT)
-		qp_timer_arm(e, qp, e->host->now(e->ctx));
+		qp_timer_arm(e, qp, e->ops->now(e->ctx));
 }

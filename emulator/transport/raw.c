@@ -137,8 +137,8 @@ static int frame_gather(struct engine *e, const struct hca_qp *qp, const struct 
 
 	memcpy(f->p, slot->sge, r->hdr);
 	if (payload)
-		ret = e->host->copy(e->ctx, &f->mem, r->hdr, &r->mem,
-				    (u64)(f->nth - qp->req.next) * r->share, payload, key);
+		ret = e->ops->copy(e->ctx, &f->mem, r->hdr, &r->mem,
+				   (u64)(f->nth - qp->req.next) * r->share, payload, key);
 	return !ret || ret == -EAGAIN ? ret : -WCS_LOC_PROT_ERR;
 }
 
@@ -373,7 +373,7 @@ static int frame_send_links(struct engine *e, const struct hca_qp *qp, struct et
 		if (i < *at)
 			continue;
 		frame_burst(qp, f, rule->dev, rule->port, &mem, &b);
-		if (e->host->link(e->ctx, &b) == -EAGAIN) {
+		if (e->ops->link(e->ctx, &b) == -EAGAIN) {
 			*at = i;
 			return -EAGAIN;
 		}
@@ -426,7 +426,7 @@ int raw_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, const str
 	if (v->status)
 		return -(int)v->status;
 	/* Only the fabric process has links. */
-	if (unlikely(qp->path.via && !e->host->link))
+	if (unlikely(qp->path.via && !e->ops->link))
 		return -EAGAIN;
 	if (p.frame >= r.frames)
 		return 0; /* the client shortened it under way */

@@ -110,12 +110,12 @@ static u64 relay_span(const struct engine *e, u64 ns)
 
 static bool relay_under_way(struct engine *e, struct hca_qp *qp)
 {
-	return e->host->under_way && e->host->under_way(e->ctx, qp);
+	return e->ops->under_way && e->ops->under_way(e->ctx, qp);
 }
 
 bool relay_ack_overdue(struct engine *e, struct hca_qp *qp)
 {
-	u64 now = e->host->now(e->ctx);
+	u64 now = e->ops->now(e->ctx);
 
 	if (!qp->path.via || !qp->ack_due || qp->ack_una != qp->req.una_psn || qp->ack_due > now)
 		return false;
@@ -139,7 +139,7 @@ static bool relay_is_far(const struct hca *hca, const struct hca_path *p)
 
 void relay_stalled(struct engine *e, struct hca_qp *qp)
 {
-	u64 now = e->host->now(e->ctx), at;
+	u64 now = e->ops->now(e->ctx), at;
 	bool far = relay_is_far(e->hca, &qp->path);
 
 	if (far && (!qp->ack_due || qp->ack_una != qp->req.una_psn)) {
@@ -162,7 +162,7 @@ void relay_resumed(struct engine *e, struct hca_qp *qp)
 
 bool relay_timer_early(struct engine *e, struct hca_qp *qp)
 {
-	u64 now = e->host->now(e->ctx);
+	u64 now = e->ops->now(e->ctx);
 
 	if (!qp->path.via || (qp->req.flags & REQ_RNR_WAIT) || qp->stalled || !qp->attr.timeout)
 		return false;

@@ -77,7 +77,7 @@ static bool req_begin(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		return false;
 	memcpy(w, sq_slot(seg, qp, s.next), sizeof(*w));
 	if (wqe_allowed(qp->type, w->opcode))
-		return likely(!e->host->fault) || !wqe_fault(e, qp, seg, &s, w, w->total_len);
+		return likely(!e->ops->fault) || !wqe_fault(e, qp, seg, &s, w, w->total_len);
 	req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_BAD_WQE, w->opcode);
 	return false;
 }
@@ -241,7 +241,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	if (unlikely(qp->type == QPT_RAW_PACKET))
 		return req_raw(e, qp, seg);
 	/* Several WQEs wait, none is under way, and the wire neither delays nor drops. */
-	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->host->wire &&
+	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->ops->wire &&
 	    write_batch_send(e, qp, seg, posted))
 		return true;
 	slot = sq_slot(seg, qp, s.next);
@@ -254,7 +254,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		req_fail(e, qp, seg, v.status, v.cause, v.info);
 		return true;
 	}
-	if (unlikely(e->host->fault)) {
+	if (unlikely(e->ops->fault)) {
 		fault = wqe_fault(e, qp, seg, &s, &w, total);
 		if (fault)
 			return fault > 0;
@@ -268,7 +268,7 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	/* A retried READ is split at the same offsets as before. */
 	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
-	if (unlikely(e->host->fault))
+	if (unlikely(e->ops->fault))
 		wc_fault_mark_burst(qp, &s, &b);
 	if (unlikely(qp->type == QPT_UD) && ud_address(e, qp, &w, &b)) {
 		req_fail(e, qp, seg, WCS_LOC_QP_OP_ERR, CAUSE_AH, w.ah);
@@ -386,7 +386,7 @@ static void sqd_check_drained(struct engine *e, struct hca_qp *qp)
 /* The ACK timeout counts from when the packet left its port. */
 static u64 ack_timer_start(struct engine *e, const struct hca_qp *qp)
 {
-	u64 now = e->host->now(e->ctx);
+	u64 now = e->ops->now(e->ctx);
 
 	return unlikely(qp->path.via) && qp->left_at > now ? qp->left_at : now;
 }

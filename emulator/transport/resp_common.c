@@ -47,8 +47,8 @@ int resp_fetch(struct engine *e, const struct hca_qp *qp, const struct burst *b,
 {
 	if (!b->len)
 		return 0;
-	return e->host->copy(e->ctx, dst, at, b->mem, b->off, b->len,
-			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	return e->ops->copy(e->ctx, dst, at, b->mem, b->off, b->len,
+			    (u64)qp->qpn << 32 | b->psn << 1 | 1);
 }
 
 int resp_invalidate(struct hca *hca, const struct hca_qp *qp, const struct burst *b)

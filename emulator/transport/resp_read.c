@@ -96,8 +96,8 @@ static int atomic_find_out(struct engine *e, const struct hca_qp *qp, struct ato
 			   u32 nth)
 {
 	struct atomic_res now = { 0 };
-	int ret = e->host->atomic(e->ctx, res->client, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
-				  &now, (u64)qp->qpn << 32 | res->psn << 1 | 1);
+	int ret = e->ops->atomic(e->ctx, res->client, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
+				 &now, (u64)qp->qpn << 32 | res->psn << 1 | 1);
 
 	if (ret)
 		return ret;
@@ -134,8 +134,8 @@ static int atomic_execute(struct engine *e, const struct hca_qp *qp, const struc
 	res->addr = dst->iov[0].addr;
 	res->client = dst->client;
 	res->turn = nth;
-	ret = e->host->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
-			      res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	ret = e->ops->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
+			     res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
 	if (ret)
 		return ret;
 	store_release(&res->nth, nth);

@@ -199,7 +199,7 @@ static inline __attribute__((always_inline)) int resp_send(struct engine *e, str
 	wc.wqe = rx_next(rx, qp, &s, &wc.slot);
 	if (!wc.wqe)
 		return resp_rnr(e, qp, b->psn);
-	if (unlikely(e->host->fault) &&
+	if (unlikely(e->ops->fault) &&
 	    wc_fault_recv(e, qp, rx, b, wc.wqe->wr_id, wc.wqe->total_len))
 		return resp_recv_nak_by_rule(e, qp, b);
 	if (b->flags & BF_LAST)
@@ -289,7 +289,7 @@ static int resp_write(struct engine *e, struct hca_qp *qp, const struct burst *b
 		wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
 		if (!wc.wqe)
 			return resp_rnr(e, qp, b->psn);
-		if (unlikely(e->host->fault) &&
+		if (unlikely(e->ops->fault) &&
 		    wc_fault_recv(e, qp, &rx, b, wc.wqe->wr_id, wc.wqe->total_len))
 			return resp_recv_nak_by_rule(e, qp, b);
 	}

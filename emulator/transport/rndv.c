@@ -204,8 +204,8 @@ int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 	    tag->len > room)
 		ret = -EFAULT_DST;
 	else if (b->len)
-		ret = e->host->copy(e->ctx, &dst, at, b->mem, b->off, b->len,
-				    (u64)qp->qpn << 32 | b->psn << 1);
+		ret = e->ops->copy(e->ctx, &dst, at, b->mem, b->off, b->len,
+				   (u64)qp->qpn << 32 | b->psn << 1);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret) {

@@ -222,7 +222,7 @@ static inline bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct
 	if (b->len > CQE_INLINE || (b->flags & whole) != whole || b->mem->kind != MEM_SEG ||
 	    b->mem->n != 1 || dst->client != rx->owner - 1)
 		return false;
-	src = e->host->seg(e->ctx, b->mem->client);
+	src = e->ops->seg(e->ctx, b->mem->client);
 	if (!src)
 		return false;
 	memcpy(cqe->data, seg_ptr(src, b->mem->iov[0].addr + b->off), b->len);

@@ -69,8 +69,8 @@ static int tm_read_header(struct engine *e, const struct hca_qp *qp, const struc
 		return -EINVAL;
 	dst.iov[0].addr = offsetof(struct hca, tm_hdr);
 	dst.iov[0].len = len;
-	ret = e->host->copy(e->ctx, &dst, 0, b->mem, b->off, len,
-			    (u64)qp->qpn << 32 | HDR_COPY | b->psn << 1 | 1);
+	ret = e->ops->copy(e->ctx, &dst, 0, b->mem, b->off, len,
+			   (u64)qp->qpn << 32 | HDR_COPY | b->psn << 1 | 1);
 	if (ret)
 		return ret;
 	memset(p + len, 0, sizeof(e->hca->tm_hdr) - len);
@@ -174,8 +174,8 @@ static int tm_place_payload(struct engine *e, const struct hca_qp *qp, const str
 		return -EMSGSIZE;
 	if (tag->rndv || b->len == skip)
 		return 0;
-	return e->host->copy(e->ctx, &dst, at, b->mem, b->off + skip, b->len - skip,
-			     (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	return e->ops->copy(e->ctx, &dst, at, b->mem, b->off + skip, b->len - skip,
+			    (u64)qp->qpn << 32 | b->psn << 1 | 1);
 }
 
 static int tm_refuse(struct engine *e, struct hca_qp *qp, const struct burst *b, int ret, u32 info)
@@ -229,7 +229,7 @@ static int tm_to_tag(struct engine *e, struct hca_qp *qp, struct rx *rx, const s
 	if (((b->flags & BF_FIRST) && b->len < TMH_LEN) || (tag->rndv && !(b->flags & BF_LAST)))
 		return resp_nak_fail(e, qp, b, AETH_NAK_INV_REQ, 0, EV_QP_REQ_ERR, CAUSE_BAD_WQE,
 				     b->op);
-	if (unlikely(e->host->fault) && wc_fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
+	if (unlikely(e->ops->fault) && wc_fault_recv(e, qp, rx, b, tag->wr_id, tag->sge.len))
 		return resp_recv_nak_by_rule(e, qp, b);
 	ret = tm_place_payload(e, qp, rx, tag, b, &len, &info);
 	if (ret == -EAGAIN || ret == -ESRCH)

@@ -55,7 +55,7 @@ static bool uc_receive(struct engine *e, struct hca_qp *qp, const struct burst *
 	wc->wqe = rx_next(rx, qp, s, &wc->slot);
 	if (!wc->wqe)
 		uc_drop(e, qp, b, CAUSE_NO_RECEIVE, 0);
-	return wc->wqe && likely(!e->host->fault || !wc_fault_recv_error(e, qp, rx, b, wc->wqe));
+	return wc->wqe && likely(!e->ops->fault || !wc_fault_recv_error(e, qp, rx, b, wc->wqe));
 }
 
 static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)

@@ -147,7 +147,7 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	if (!rx_open(e, qp, resp_srq(e->hca, qp, b), &rx))
 		return -EAGAIN;
 	wc.wqe = rx_next(&rx, qp, &s, &wc.slot);
-	if (unlikely(e->host->fault) && wc.wqe && wc_fault_recv_error(e, qp, &rx, b, wc.wqe))
+	if (unlikely(e->ops->fault) && wc.wqe && wc_fault_recv_error(e, qp, &rx, b, wc.wqe))
 		return 0;
 	cqe = wc.wqe ? cq_reserve(e, rx.seg, rx.cq) : NULL;
 	if (cqe)

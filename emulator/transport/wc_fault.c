@@ -33,7 +33,7 @@ static void wc_fault_ask(struct engine *e, struct hca_qp *qp, const struct req_s
 		.wr_id = w->wr_id,
 		.len = len,
 	};
-	u32 status = e->host->fault(e->ctx, &work);
+	u32 status = e->ops->fault(e->ctx, &work);
 
 	qp->fault.wqe = s->next + 1;
 	qp->fault.rule = work.rule;
@@ -106,7 +106,7 @@ u32 wc_fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, cons
 	/* It may be offered again, until its memory can be reached. */
 	if (f->recv_asked && f->recv_psn == b->psn && f->recv_from == b->src_qpn)
 		return f->recv_status;
-	f->recv_status = (u8)e->host->fault(e->ctx, &work);
+	f->recv_status = (u8)e->ops->fault(e->ctx, &work);
 	f->recv_rule = work.rule;
 	f->recv_psn = b->psn;
 	f->recv_from = b->src_qpn;

@@ -5,10 +5,10 @@
  * Theory of operation
  * -------------------
  * Where there are rules about work requests, all their QPs' packets pass through the fabric process
- * (relay_port()), whose host has hca_host.fault. It is asked of each work request once: of a WQE
- * when it is about to be begun, of a receive when a message is about to take it. The answer is a
- * completion status, and is kept in the QP (struct hca_qp_fault), since a WQE may have to wait for
- * its turn.
+ * (relay_port()), whose engine has engine_ops.fault. The engine asks it once for each work request:
+ * for a WQE before it begins that, for a receive before a message takes it. The answer is a
+ * completion status, which the QP keeps (struct hca_qp_fault), since a WQE may have to wait for its
+ * turn.
  *
  * What then happens is what happens where that status comes by itself:
  *
@@ -33,7 +33,7 @@
  */
 u8 wc_fault_nak(u32 status);
 /**
- * wc_fault_wqe() - ask the host whether the WQE at s->next, of @len bytes, fails.
+ * wc_fault_wqe() - ask engine_ops.fault whether the WQE at s->next, of @len bytes, fails.
  * Return: 0: go on with it; 1: it fails with qp->fault.status, by rule qp->fault.rule; -EAGAIN: it
  * waits.
  */
@@ -49,8 +49,8 @@ static inline bool wc_fault_is_bad_resp(const struct hca_qp *qp, const struct re
 	return unlikely(qp->fault.late) && qp->fault.wqe == s->una + 1;
 }
 /**
- * wc_fault_recv() - ask the host whether the receive that a message takes with its first packet
- * fails. The receive has room for @room bytes.
+ * wc_fault_recv() - ask engine_ops.fault whether the receive that a message takes with its first
+ * packet fails. The receive has room for @room bytes.
  * Return: its completion status, 0: it does not fail.
  */
 u32 wc_fault_recv(struct engine *e, struct hca_qp *qp, const struct rx *rx, const struct burst *b,

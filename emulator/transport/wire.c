@@ -133,13 +133,13 @@ int hca_input(struct engine *e, const struct burst *b)
 /* Return: as hca_input(). */
 static int wire_carry(struct engine *e, const struct burst *b)
 {
-	const struct hca_host *host = e->host;
+	const struct engine_ops *ops = e->ops;
 
-	if (unlikely(host->wire))
-		return host->wire(e->ctx, b);
+	if (unlikely(ops->wire))
+		return ops->wire(e->ctx, b);
 	if (likely(!b->via))
 		return hca_input(e, b);
-	return host->link ? host->link(e->ctx, b) : -EAGAIN;
+	return ops->link ? ops->link(e->ctx, b) : -EAGAIN;
 }
 
 /* It cannot leave its port. Return: as hca_input(). */
@@ -165,7 +165,7 @@ static int wire_carry_watched(struct engine *e, const struct burst *b)
 	struct cap_mark mark;
 	int ret;
 
-	if (b->via || e->host->wire)
+	if (b->via || e->ops->wire)
 		return wire_carry(e, b);
 	ret = cap_burst_begin(e, b, NULL, &mark);
 	if (ret)
@@ -205,7 +205,7 @@ static inline struct hca_qp *wire_loop_peer(const struct engine *e, const struct
 	struct hca *hca = e->hca;
 	struct hca_qp *qp;
 
-	if (unlikely(e->host->wire || hca->watched || !path->loop))
+	if (unlikely(e->ops->wire || hca->watched || !path->loop))
 		return NULL;
 	qp = hca_qp_by_num(hca, path->dst_qpn);
 	return likely(qp && !memcmp(path, &qp->back, sizeof(*path))) ? qp : NULL;

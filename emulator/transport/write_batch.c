@@ -170,8 +170,7 @@ bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 	s.tx_bytes += total;
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	/* An error is found again, and dealt with, by the ordinary way. */
-	if (e->host->copy(e->ctx, &dst, 0, &src, 0, total,
-			  (u64)qp->qpn << 32 | old.next_psn << 1)) {
+	if (e->ops->copy(e->ctx, &dst, 0, &src, 0, total, (u64)qp->qpn << 32 | old.next_psn << 1)) {
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		return false;
 	}
@@ -203,7 +202,7 @@ bool write_batch_input(struct engine *e, const struct burst_batch *t)
 	}
 	batch_split_last(&dst, t->piece[t->n - 1].len);
 	/* An error is found again, and dealt with, by the ordinary way. */
-	if (e->host->copy(e->ctx, &dst, 0, &t->src, 0, total, (u64)qp->qpn << 32 | b->psn << 1 | 1))
+	if (e->ops->copy(e->ctx, &dst, 0, &t->src, 0, total, (u64)qp->qpn << 32 | b->psn << 1 | 1))
 		return false;
 	batch_commit_recv(e, qp, t->n, total);
 	if (b->flags & BF_ACK_REQ)

@@ -81,7 +81,7 @@ int cmd_resize_cq(struct engine *e, u32 client, struct hca_cmd *cmd)
 	ret = cq_ring_check(e, client, c, lim_of(e->hca, cq->dev)->max_cqe);
 	if (ret)
 		return ret;
-	seg = e->host->seg(e->ctx, client); /* after the check: it may have been mapped anew */
+	seg = e->ops->seg(e->ctx, client); /* after the check: it may have been mapped anew */
 	if (!seg)
 		return -EINVAL;
 	ctl = seg_ptr(seg, cq->ring);

@@ -124,7 +124,7 @@ static void tag_op_complete(struct engine *e, struct seg_hdr *seg, const struct 
 int cmd_srq_ops(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca_srq *srq = own_srq(e->hca, client, cmd->handle);
-	struct seg_hdr *seg = e->host->seg(e->ctx, client);
+	struct seg_hdr *seg = e->ops->seg(e->ctx, client);
 	struct cmd_srq_op *op = &cmd->tm;
 	u32 status = WCS_SUCCESS;
 	int ret = 0;

@@ -90,7 +90,7 @@ struct fabric {
  */
 static inline u64 fabric_engine_now(const struct fabric *f)
 {
-	return f->engine.host->now(f->engine.ctx);
+	return f->engine.ops->now(f->engine.ctx);
 }
 
 #endif

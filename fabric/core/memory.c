@@ -19,7 +19,7 @@ static s32 memory_vm_pid(void *ctx, u32 client)
 
 struct vm_ctx memory_vm_ctx(struct fabric *f)
 {
-	return (struct vm_ctx){ .ctx = f, .seg = f->engine.host->seg, .pid = memory_vm_pid };
+	return (struct vm_ctx){ .ctx = f, .seg = f->engine.ops->seg, .pid = memory_vm_pid };
 }
 
 int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,

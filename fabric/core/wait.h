@@ -3,9 +3,9 @@
  * DOC: queue pairs that wait for something outside the engine: a helper thread, credit of another
  * fabric.
  *
- * A host callback that cannot continue adds the QP that runs and returns -EAGAIN. The module that
- * provides what they may wait for rings all of them; each retries, and waits again if it was not
- * for it.
+ * A callback of the engine that cannot continue adds the QP that runs and returns -EAGAIN. The
+ * module that provides what they may wait for rings all of them; each retries, and waits again if
+ * it was not for it.
  */
 #ifndef FABRIC_CORE_WAIT_H
 #define FABRIC_CORE_WAIT_H

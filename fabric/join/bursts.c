@@ -82,14 +82,14 @@ static bool burst_gather_segment(struct fabric *f, const struct burst *b, u8 *to
 	if (mem->kind != MEM_SEG || mem->n != 1 || b->off > mem->iov[0].len ||
 	    len > mem->iov[0].len - b->off || mem->iov[0].addr > SEG_SIZE - mem->iov[0].len)
 		return false;
-	base = f->engine.host->seg(f, mem->client);
+	base = f->engine.ops->seg(f, mem->client);
 	if (!base)
 		return false;
 	memcpy(to, base + mem->iov[0].addr + b->off, len);
 	return true;
 }
 
-/* Copy the payload from the program's memory into the buffer. Return: as hca_host.copy. */
+/* Copy the payload from the program's memory into the buffer. Return: as engine_ops.copy. */
 static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len)
 {
 	struct hca_mem dst = {
@@ -103,12 +103,12 @@ static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len
 	if (!len || (len <= WRITE_BATCH_PIECE && burst_gather_segment(f, b, to, len)))
 		return 0;
 	if (likely(!memory_needs_helper(f, b->mem->client, b->mem->kind)))
-		return f->engine.host->copy(f, &dst, 0, b->mem, b->off, len, key);
+		return f->engine.ops->copy(f, &dst, 0, b->mem, b->off, len, key);
 	st = burst_stage_get(key);
 	if (!st)
 		return -EAGAIN;
 	dst.iov[0].addr = (u64)(uintptr_t)st->mem;
-	ret = f->engine.host->copy(f, &dst, 0, b->mem, b->off, len, key);
+	ret = f->engine.ops->copy(f, &dst, 0, b->mem, b->off, len, key);
 	if (ret == -EAGAIN)
 		return ret;
 	st->key = 0;

@@ -12,7 +12,7 @@
 /** chaos_make() - start chaos, with the seed hca->chaos_seed. Return: 0 or -ENOMEM. */
 int chaos_make(struct fabric *f);
 /**
- * chaos_now() - as hca_host.now: the time at which the event that is being handled was due.
+ * chaos_now() - as engine_ops.now: the time at which the event that is being handled was due.
  * The engine dates all that follows from the event by that time, even if the fabric process is
  * late, so that the order does not depend on its speed.
  */
@@ -38,7 +38,7 @@ void chaos_coalesce_ack(struct fabric *f, const struct burst *b, struct burst *l
  * Return: false: deliver it; true: it was refused, with *ret as hca_input().
  */
 bool chaos_send_rnr(struct fabric *f, const struct burst *b, int *ret);
-/** chaos_delay_event() - as hca_host.late. */
+/** chaos_delay_event() - as engine_ops.late. */
 bool chaos_delay_event(void *ctx, u32 owner, u32 chan, const struct chan_event *ev);
 /** chaos_next() - fabric time at which the next delayed event is due, or NEVER. */
 u64 chaos_next(const struct fabric *f);

@@ -162,8 +162,8 @@ static int link_fetch_payload(struct fabric *f, const struct burst *b, struct lq
 
 	if (!b->mem)
 		return 0;
-	ret = f->engine.host->copy(f, &e->mem, 0, b->mem, b->off, b->len,
-				   (u64)b->src_qpn << 32 | b->psn << 1);
+	ret = f->engine.ops->copy(f, &e->mem, 0, b->mem, b->off, b->len,
+				  (u64)b->src_qpn << 32 | b->psn << 1);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret;
 	/*

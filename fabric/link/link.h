@@ -26,7 +26,7 @@ struct link_carrier {
 	 * there is no room now, and the QP that runs is rung when there is.
 	 */
 	int (*send)(struct fabric *f, u32 member, const struct burst *b);
-	/* As hca_host.under_way, for a QP whose peer is @member's. NULL: it may lose packets. */
+	/* As engine_ops.under_way, for a QP whose peer is @member's. NULL: it may lose packets. */
 	bool (*under_way)(struct fabric *f, u32 member, struct hca_qp *qp);
 	/* Send a multicast datagram of ours to every host that it can reach. */
 	void (*send_group)(struct fabric *f, const struct burst *b);
@@ -74,9 +74,9 @@ void link_add_carrier(struct fabric *f, const struct link_carrier *c);
  * carrier, and is lost.
  */
 int link_carry(struct fabric *f, u32 member, const struct burst *b);
-/** link_under_way() - as hca_host.under_way. */
+/** link_under_way() - as engine_ops.under_way. */
 bool link_under_way(struct fabric *f, struct hca_qp *qp);
-/** link_send() - as hca_host.link: a burst leaves one of our ports. Token held. */
+/** link_send() - as engine_ops.link: a burst leaves one of our ports. Token held. */
 int link_send(struct fabric *f, const struct burst *b);
 /** link_next() - fabric time of the next arrival; ~0: nothing is on its way. */
 u64 link_next(const struct fabric *f);

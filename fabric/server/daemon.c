@@ -16,7 +16,7 @@
 #include "fabric/nodes/sysfs.h"
 #include "fabric/proto/rlimit.h"
 #include "fabric/server/clients.h"
-#include "fabric/server/engine_host.h"
+#include "fabric/server/engine_ops.h"
 #include "fabric/server/server.h"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 	if (ret < 0)
 		return ret;
 	f->engine.hca = f->hca;
-	f->engine.host = &fabric_host;
+	f->engine.ops = &fabric_ops;
 	f->engine.ctx = f;
 	f->engine.self = ENGINE_FABRIC;
 	f->engine.gsi_input = cm_input;

@@ -27,10 +27,10 @@ struct xfer {
 	struct client *dst;
 };
 
-/** helper_copy() - as hca_host.copy, where a side needs its helper. */
+/** helper_copy() - as engine_ops.copy, where a side needs its helper. */
 int helper_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		u64 soff, u64 len, u64 key);
-/** helper_atomic() - as hca_host.atomic, through the client's helper. */
+/** helper_atomic() - as engine_ops.atomic, through the client's helper. */
 int helper_atomic(struct fabric *f, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		  struct atomic_res *res, u64 key);
 /** helpers_check_done() - ring the QPs that wait for helpers if one has finished. */

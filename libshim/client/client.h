@@ -4,12 +4,16 @@
  *
  * The files of this folder form layers; each uses only those below it:
  *
- *	connect.c becomes a client at first use fork.c starts anew in a forked child watch.c the one
- *	thread of the shim: notices that the fabric process ended, runs the helper host.c the
- *	engine's view of this process (struct hca_host) chan.c event channels command.c commands,
- *	doorbells, work done for the engine helper.c copies of this process's memory on behalf of
- *	the fabric process rpc.c requests to the fabric process seg_heap.c memory for rings in the
- *	client's segment client.c struct shim_client
+ *	connect.c	becomes a client at first use
+ *	fork.c		starts anew in a forked child
+ *	watch.c		the shim's one thread: notices the fabric process's end, runs the helper
+ *	engine_ops.c	what the engine calls in this process (struct engine_ops)
+ *	chan.c		event channels
+ *	command.c	commands, doorbells, work done for the engine
+ *	helper.c	copies of this process's memory on behalf of the fabric process
+ *	rpc.c		requests to the fabric process
+ *	seg_heap.c	memory for rings in the client's segment
+ *	client.c	struct shim_client
  *
  * The verbs use call_fault.c, poll_idle.c and write_batch.c directly. The verbs (libshim/verbs)
  * build on these headers and never touch sockets.

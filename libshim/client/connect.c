@@ -15,7 +15,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/connect_error.h"
 #include "libshim/client/helper.h"
-#include "libshim/client/host.h"
+#include "libshim/client/engine_ops.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/seg_heap.h"
 #include "libshim/client/valgrind.h"
@@ -109,10 +109,10 @@ static void client_set_up(const struct proto_welcome *w, const int *fds)
 	shim.clock = shim.hca ? &shim.hca->clock : &shim.seg->clock;
 	shim.engine = (struct engine){
 		.hca = shim.hca,
-		.host = &shim_host,
+		.ops = &shim_ops,
 		.self = w->client,
 		.token = token_of(w->client, w->gen),
-		.near = shim_host_near(),
+		.near = shim_ops_near(),
 		.gsi_input = cm_input,
 	};
 	if (w->fabric_reach)

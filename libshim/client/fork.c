@@ -18,7 +18,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
 #include "libshim/client/helper.h"
-#include "libshim/client/host.h"
+#include "libshim/client/engine_ops.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/seg_heap.h"
 #include "libshim/client/watch.h"
@@ -44,7 +44,7 @@ static void fork_forget_all(void)
 	shim.epoch++;
 	shim_watch_forked();
 	shim_helper_forked();
-	shim_host_forked();
+	shim_ops_forked();
 	shim_rpc_forked();
 	shim_chan_forked();
 	shim_cmd_forked();

@@ -12,7 +12,7 @@
  * (MADV_REMOVE), and pages that have become wholly free with it, and clears the edges. So an
  * allocation clears nothing, and untouched rings cost no memory.
  *
- * The segment is mapped as far as the heap has used it (shim_host_grow()).
+ * The segment is mapped as far as the heap has used it (shim_ops_grow()).
  *
  * The heap outlives fork(): used blocks stay used in the child, so an inherited object that the
  * child frees is never mistaken for one of the child's own.
@@ -21,7 +21,7 @@
 
 #include "emulator/seg.h"
 #include "libshim/client/client.h"
-#include "libshim/client/host.h"
+#include "libshim/client/engine_ops.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -278,7 +278,7 @@ u64 shim_seg_alloc(u64 size)
 	shim_seg_heap_lock();
 	if (ready)
 		b = block_carve(size, align);
-	if (b && shim_host_grow(b->off + b->size)) {
+	if (b && shim_ops_grow(b->off + b->size)) {
 		block_unhash(b->off, b->size);
 		block_release(b);
 		b = NULL;

@@ -9,7 +9,7 @@
 #include "emulator/seg.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
-#include "libshim/client/host.h"
+#include "libshim/client/engine_ops.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/domain.h"
@@ -58,9 +58,9 @@ static u64 wall_clock_offset(void)
 	u32 tries = 4;
 
 	do {
-		before = shim_host.now(shim.engine.ctx);
+		before = shim_ops.now(shim.engine.ctx);
 		wall = sys_wall();
-		after = shim_host.now(shim.engine.ctx);
+		after = shim_ops.now(shim.engine.ctx);
 	} while (after - before > 1000 && --tries);
 	return wall - before - (after - before) / 2;
 }

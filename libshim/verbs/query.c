@@ -7,7 +7,7 @@
 #include "emulator/obj.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
-#include "libshim/client/host.h"
+#include "libshim/client/engine_ops.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/errno_verb.h"
@@ -190,7 +190,7 @@ ERRNO_VERB(shim_query_rt_values, (struct ibv_context * ibctx, struct ibv_values_
 		return EINVAL;
 	/* As with other providers, tv_nsec alone has the clock's ticks; here they are ns. */
 	values->raw_clock.tv_sec = 0;
-	values->raw_clock.tv_nsec = (long)shim_host.now(shim.engine.ctx);
+	values->raw_clock.tv_nsec = (long)shim_ops.now(shim.engine.ctx);
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
 	return 0;
 }

@@ -25,19 +25,19 @@ static struct engine engine;
 static struct cqe *polled;
 static u32 wakes;
 
-static void *host_seg(void *ctx, u32 client)
+static void *ops_seg(void *ctx, u32 client)
 {
 	(void)ctx;
 	return client ? NULL : &segment;
 }
 
-static u64 host_now(void *ctx)
+static u64 ops_now(void *ctx)
 {
 	(void)ctx;
 	return 1;
 }
 
-static void host_notify(void *ctx, u32 client, u32 chan)
+static void ops_notify(void *ctx, u32 client, u32 chan)
 {
 	(void)ctx;
 	(void)client;
@@ -45,7 +45,7 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 	wakes++;
 }
 
-static const struct hca_host host = { .seg = host_seg, .now = host_now, .notify = host_notify };
+static const struct engine_ops ops = { .seg = ops_seg, .now = ops_now, .notify = ops_notify };
 
 static struct seg_hdr *own_seg(void)
 {
@@ -65,7 +65,7 @@ static struct cqe *own_entry(void)
 static void commit_init(void)
 {
 	engine.hca = &hca;
-	engine.host = &host;
+	engine.ops = &ops;
 	hca.client[0].state = CLIENT_LIVE;
 	hca.cq[0].client = 1;
 	hca.cq[0].ring = HEAP;

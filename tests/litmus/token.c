@@ -19,19 +19,19 @@ static struct engine engine[3];
 static u32 posted[2], done[2], kicks;
 static bool woken;
 
-static void *host_seg(void *ctx, u32 client)
+static void *ops_seg(void *ctx, u32 client)
 {
 	(void)ctx;
 	return &seg[client];
 }
 
-static void host_kick(void *ctx)
+static void ops_kick(void *ctx)
 {
 	(void)ctx;
 	fetch_or(&kicks, 1);
 }
 
-static const struct hca_host host = { .seg = host_seg, .kick = host_kick };
+static const struct engine_ops ops = { .seg = ops_seg, .kick = ops_kick };
 
 /* The queue: the producer index that this reads is what posted work is found by. */
 void req_run_qp(struct engine *e, u32 slot)
@@ -46,7 +46,7 @@ static void token_init(void)
 
 	for (i = 0; i < 3; i++) {
 		engine[i].hca = &hca;
-		engine[i].host = &host;
+		engine[i].ops = &ops;
 		engine[i].self = i < 2 ? i : ENGINE_FABRIC;
 		engine[i].token = i < 2 ? token_of(i, 1) : TOKEN_FABRIC;
 	}

@@ -255,9 +255,9 @@ static int trial_fabric_make(struct trial *t)
 	if (!t->conns || f->hca == MAP_FAILED || fault_table_make(f))
 		return print_error("%s", strerror(ENOMEM));
 	f->hca->seed = t->o->seed;
-	t->host.now = trial_now;
+	t->ops.now = trial_now;
 	f->engine.hca = f->hca;
-	f->engine.host = &t->host;
+	f->engine.ops = &t->ops;
 	f->engine.ctx = t;
 	return 0;
 }

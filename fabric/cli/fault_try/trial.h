@@ -31,7 +31,7 @@ struct trial {
 	const struct opts *o;
 	const char *file;
 	struct fabric fabric;
-	struct hca_host host;
+	struct engine_ops ops;
 	struct trace_conns *conns;
 	struct node_name names[TRIAL_NAMES];
 	u32 n_names;

@@ -73,7 +73,7 @@ struct emu_faults {
 	u64 jitter;
 };
 
-#define EMU_WALL 1700000000000000000ull /* of a clock at 0: hca_host.wall() */
+#define EMU_WALL 1700000000000000000ull /* of a clock at 0: engine_ops.wall() */
 
 struct emu_piece;
 
@@ -94,8 +94,9 @@ struct emu {
 	u32 copy_skip; /* or one that comes so many later */
 	struct hca_mem copy_from, copy_to; /* the lists of the last copy */
 	u32 hidden; /* client + 1 whose segment cannot be had */
-	u32 (*fault)(struct emu *m, struct hca_work *work); /* as hca_host.fault; NULL: no faults */
-	struct hca_host host;
+	u32 (*fault)(struct emu *m,
+		     struct hca_work *work); /* as engine_ops.fault; NULL: no faults */
+	struct engine_ops ops;
 };
 
 /** struct emu_conn - attributes of a connection; emu_conn_defaults has the usual ones. */

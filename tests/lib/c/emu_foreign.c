@@ -23,7 +23,7 @@ static void connect_them(struct foreign *f, u32 type)
 
 	o.type = type;
 	emu_connect(f->m, 0, 1, &o, &f->ghost, &f->live);
-	f->m->host.wire = keep;
+	f->m->ops.wire = keep;
 	keeper = f;
 }
 
@@ -41,7 +41,7 @@ void foreign_again(struct foreign *f)
 
 	emu_destroy(f->m, &f->live);
 	emu_destroy(f->m, &f->ghost);
-	f->m->host.wire = NULL;
+	f->m->ops.wire = NULL;
 	for (i = 0; i < 2; i++) {
 		memset((char *)f->m->c[i].seg + SEG_HEAP_OFF, 0, f->m->c[i].heap - SEG_HEAP_OFF);
 		f->m->c[i].heap = SEG_HEAP_OFF;

@@ -88,19 +88,19 @@ static void region_freeze(void *mem, size_t size)
 	region[n_regions++] = (struct region){ mem, n * PAGE };
 }
 
-/* --- the engine's host --- */
+/* --- what the engine calls --- */
 
-static u64 host_now(void *ctx)
+static u64 ops_now(void *ctx)
 {
 	return fabric_ns(ctx);
 }
 
-static u64 host_wall(void *ctx)
+static u64 ops_wall(void *ctx)
 {
 	return fabric_ns(ctx) + EMU_WALL;
 }
 
-static void *host_seg(void *ctx, u32 client)
+static void *ops_seg(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
 
@@ -113,62 +113,62 @@ static void *host_seg(void *ctx, u32 client)
 	return client < EMU_CLIENTS ? world.m->c[client].seg : NULL;
 }
 
-static s32 host_pid(void *ctx, u32 client)
+static s32 ops_pid(void *ctx, u32 client)
 {
 	(void)ctx;
 	return client < EMU_CLIENTS || client == HCA_PROC ? VM_OWN : VM_GONE;
 }
 
-static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		     u64 soff, u64 len, u64 key)
+static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		    u64 soff, u64 len, u64 key)
 {
-	struct vm_ctx vm = { .ctx = ctx, .seg = host_seg, .pid = host_pid };
+	struct vm_ctx vm = { .ctx = ctx, .seg = ops_seg, .pid = ops_pid };
 
 	(void)key;
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 
-static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       struct atomic_res *res, u64 key)
+static int ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		      struct atomic_res *res, u64 key)
 {
-	struct vm_ctx vm = { .ctx = ctx, .seg = host_seg, .pid = host_pid };
+	struct vm_ctx vm = { .ctx = ctx, .seg = ops_seg, .pid = ops_pid };
 
 	(void)key;
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
-static void host_notify(void *ctx, u32 client, u32 chan)
+static void ops_notify(void *ctx, u32 client, u32 chan)
 {
 	(void)ctx;
 	(void)client;
 	(void)chan;
 }
 
-static void host_kick(void *ctx)
+static void ops_kick(void *ctx)
 {
 	((struct fabric *)ctx)->loop.kicked = true;
 }
 
-static int host_link(void *ctx, const struct burst *b)
+static int ops_link(void *ctx, const struct burst *b)
 {
 	return link_send(ctx, b);
 }
 
-static bool host_under_way(void *ctx, struct hca_qp *qp)
+static bool ops_under_way(void *ctx, struct hca_qp *qp)
 {
 	return link_under_way(ctx, qp);
 }
 
-static const struct hca_host world_host = {
-	.now = host_now,
-	.wall = host_wall,
-	.seg = host_seg,
-	.copy = host_copy,
-	.atomic = host_atomic,
-	.notify = host_notify,
-	.kick = host_kick,
-	.link = host_link,
-	.under_way = host_under_way,
+static const struct engine_ops world_ops = {
+	.now = ops_now,
+	.wall = ops_wall,
+	.seg = ops_seg,
+	.copy = ops_copy,
+	.atomic = ops_atomic,
+	.notify = ops_notify,
+	.kick = ops_kick,
+	.link = ops_link,
+	.under_way = ops_under_way,
 };
 
 /* --- making --- */
@@ -214,7 +214,7 @@ static void world_make_fabric(void)
 	f->starter_told = true;
 	snprintf(f->node_name, sizeof(f->node_name), "node0");
 	f->engine = (struct engine){ .hca = f->hca,
-				     .host = &world_host,
+				     .ops = &world_ops,
 				     .ctx = f,
 				     .self = ENGINE_FABRIC,
 				     .gsi_input = cm_input,

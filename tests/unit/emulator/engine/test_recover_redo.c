@@ -35,7 +35,7 @@ static void die(void *ctx, u32 client, u32 chan)
 /* The event is in the ring, its reader not yet woken: a third party must see to it. */
 static void test_event(void)
 {
-	struct hca_host dying;
+	struct engine_ops dying;
 	struct cqe c;
 
 	m = emu_new(1);
@@ -43,14 +43,14 @@ static void test_event(void)
 	arm(&b.rcq);
 	emu_recv(m, &b, 1, m->c[1].mem, 64);
 	emu_post(m, &a, WR_SEND, 1, m->c[0].mem, 64);
-	dying = *m->c[0].e.host;
+	dying = *m->c[0].e.ops;
 	dying.notify = die;
-	m->c[0].e.host = &dying;
+	m->c[0].e.ops = &dying;
 	if (!setjmp(survivor)) {
 		emu_ring(m, &a);
 		CU_FAIL("client 0 woke nobody");
 	}
-	m->c[0].e.host = m->fabric.host;
+	m->c[0].e.ops = m->fabric.ops;
 	CU_ASSERT_EQUAL(m->c[1].notified, 0);
 	CU_ASSERT_TRUE(engine_steal(&m->fabric, m->c[0].e.token));
 	engine_leave(&m->fabric);

@@ -40,8 +40,8 @@ static void up(u32 timeout, u32 retry_cnt)
 	o.retry_cnt = retry_cnt;
 	m = emu_new(1);
 	emu_connect(m, 0, 1, &o, &a, &b);
-	m->host.link = link_take;
-	m->host.under_way = link_under_way;
+	m->ops.link = link_take;
+	m->ops.under_way = link_under_way;
 	m->hca->qp[a.slot].path.via = 1;
 	sent = asked = lost = 0;
 }
@@ -97,7 +97,7 @@ static void test_lost(void)
 static void test_never_asked(void)
 {
 	up(8, 0);
-	m->host.under_way = NULL;
+	m->ops.under_way = NULL;
 	post(1);
 	CU_ASSERT_EQUAL(status_until(m->clock + SEC), WCS_RETRY_EXC_ERR);
 	emu_free(m);

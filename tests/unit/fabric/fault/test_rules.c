@@ -318,7 +318,7 @@ static u64 no_time(void *ctx)
 
 static void make_fabric(void)
 {
-	static struct hca_host host = { .now = no_time };
+	static struct engine_ops ops = { .now = no_time };
 
 	fabric = calloc(1, sizeof(*fabric));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(fabric);
@@ -326,7 +326,7 @@ static void make_fabric(void)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(fabric->hca);
 	fabric->hca->n_devs = fabric->hca->n_nodes = 1;
 	fabric->engine.hca = fabric->hca;
-	fabric->engine.host = &host;
+	fabric->engine.ops = &ops;
 	CU_ASSERT_EQUAL_FATAL(fault_table_make(fabric), 0);
 	fabric->faults->high = 1;
 }

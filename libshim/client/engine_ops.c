@@ -6,7 +6,7 @@
  * identify a peer; a cache entry of an earlier user of the slot is dropped when it is met. The
  * fabric process answers the requests made here without the token.
  */
-#include "libshim/client/host.h"
+#include "libshim/client/engine_ops.h"
 
 #include "emulator/clock.h"
 #include "emulator/hca.h"
@@ -64,13 +64,13 @@ static struct {
 } kept;
 static u64 own_pidns;
 
-static u64 shim_host_now(void *ctx)
+static u64 shim_ops_now(void *ctx)
 {
 	(void)ctx;
 	return hca_clock_at(shim.clock, sys_now());
 }
 
-static u64 shim_host_wall(void *ctx)
+static u64 shim_ops_wall(void *ctx)
 {
 	(void)ctx;
 	return hca_clock_wall(shim.clock, sys_now(), sys_wall());
@@ -84,7 +84,7 @@ static void near_set(u32 client, bool on)
 		near[client / 64] &= ~BIT64(client % 64);
 }
 
-const u64 *shim_host_near(void)
+const u64 *shim_ops_near(void)
 {
 	memset(near, 0, sizeof(near));
 	near_set(shim.id, true);
@@ -132,7 +132,7 @@ static int client_seg_map(u32 client, u32 gen, u64 size, void **seg)
 	return ret;
 }
 
-int shim_host_grow(u64 used)
+int shim_ops_grow(u64 used)
 {
 	u64 size = seg_map_size(used);
 	void *seg;
@@ -210,8 +210,8 @@ static s32 peer_pid(void *ctx, u32 client)
 
 static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid };
 
-static int shim_host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-			  u64 soff, u64 len, u64 key)
+static int shim_ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+			 u64 soff, u64 len, u64 key)
 {
 	int ret;
 
@@ -225,8 +225,8 @@ static int shim_host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const 
 	return ret;
 }
 
-static int shim_host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-			    struct atomic_res *res, u64 key)
+static int shim_ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+			   struct atomic_res *res, u64 key)
 {
 	(void)ctx;
 	(void)key;
@@ -283,7 +283,7 @@ static int peer_chan_fd(const struct peer *p, u32 client, u32 chan)
 	return c->fd;
 }
 
-static void shim_host_notify(void *ctx, u32 client, u32 chan)
+static void shim_ops_notify(void *ctx, u32 client, u32 chan)
 {
 	const u64 one = 1;
 	struct peer *p;
@@ -301,7 +301,7 @@ static void shim_host_notify(void *ctx, u32 client, u32 chan)
 		sys_write(fd, &one, sizeof(one));
 }
 
-static void shim_host_kick(void *ctx)
+static void shim_ops_kick(void *ctx)
 {
 	const u64 one = 1;
 
@@ -309,7 +309,7 @@ static void shim_host_kick(void *ctx)
 	sys_write(shim.kick_fd, &one, sizeof(one));
 }
 
-void shim_host_forked(void)
+void shim_ops_forked(void)
 {
 	u32 i;
 
@@ -321,12 +321,12 @@ void shim_host_forked(void)
 	own_pidns = 0;
 }
 
-const struct hca_host shim_host = {
-	.now = shim_host_now,
-	.wall = shim_host_wall,
+const struct engine_ops shim_ops = {
+	.now = shim_ops_now,
+	.wall = shim_ops_wall,
 	.seg = peer_seg,
-	.copy = shim_host_copy,
-	.atomic = shim_host_atomic,
-	.notify = shim_host_notify,
-	.kick = shim_host_kick,
+	.copy = shim_ops_copy,
+	.atomic = shim_ops_atomic,
+	.notify = shim_ops_notify,
+	.kick = shim_ops_kick,
 };

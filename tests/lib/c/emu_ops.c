@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's host in tests: memory, clock, wire. See tests/lib/c/emu.h. */
+/* The engine's callbacks in tests: memory, clock, wire. See tests/lib/c/emu.h. */
 #include "emulator/cm/input.h"
 #include "emulator/init.h"
 #include "emulator/journal/writer.h"
@@ -18,17 +18,17 @@ struct emu_piece {
 	struct hca_mem mem;
 };
 
-static u64 host_now(void *ctx)
+static u64 ops_now(void *ctx)
 {
 	return ((struct emu *)ctx)->clock;
 }
 
-static u64 host_wall(void *ctx)
+static u64 ops_wall(void *ctx)
 {
 	return ((struct emu *)ctx)->clock + EMU_WALL;
 }
 
-static void *host_seg(void *ctx, u32 client)
+static void *ops_seg(void *ctx, u32 client)
 {
 	struct emu *m = ctx;
 
@@ -40,7 +40,7 @@ static void *host_seg(void *ctx, u32 client)
 static u8 *at_iov(struct emu *m, const struct hca_mem *mem, u32 i, u64 off)
 {
 	if (mem->kind == MEM_SEG)
-		return (u8 *)host_seg(m, mem->client) + mem->iov[i].addr + off;
+		return (u8 *)ops_seg(m, mem->client) + mem->iov[i].addr + off;
 	return (u8 *)(uintptr_t)mem->iov[i].addr + off;
 }
 
@@ -54,8 +54,8 @@ static u32 seek(const struct hca_mem *mem, u64 *off)
 	return i;
 }
 
-static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		     u64 soff, u64 len, u64 key)
+static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		    u64 soff, u64 len, u64 key)
 {
 	struct emu *m = ctx;
 	u32 d = seek(dst, &doff), s = seek(src, &soff);
@@ -93,8 +93,8 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 	return 0;
 }
 
-static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       struct atomic_res *res, u64 key)
+static int ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		      struct atomic_res *res, u64 key)
 {
 	u64 *p = (u64 *)(uintptr_t)addr;
 	u64 want = atomic_result(op, *p, compare_add, swap);
@@ -107,13 +107,13 @@ static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add,
 	return 0;
 }
 
-static void host_notify(void *ctx, u32 client, u32 chan)
+static void ops_notify(void *ctx, u32 client, u32 chan)
 {
 	(void)chan;
 	((struct emu *)ctx)->c[client].notified++;
 }
 
-static void host_kick(void *ctx)
+static void ops_kick(void *ctx)
 {
 	/* Called without the token. */
 	__atomic_fetch_add(&((struct emu *)ctx)->kicks, 1, __ATOMIC_RELAXED);
@@ -160,7 +160,7 @@ static void send_piece(struct emu *m, const struct burst *b)
 	}
 }
 
-static int host_wire(void *ctx, const struct burst *b)
+static int ops_wire(void *ctx, const struct burst *b)
 {
 	struct emu *m = ctx;
 	struct burst part;
@@ -181,44 +181,44 @@ static int host_wire(void *ctx, const struct burst *b)
 	return 0;
 }
 
-static const struct hca_host direct_host = {
-	.now = host_now,
-	.wall = host_wall,
-	.seg = host_seg,
-	.copy = host_copy,
-	.atomic = host_atomic,
-	.notify = host_notify,
-	.kick = host_kick,
+static const struct engine_ops direct_ops = {
+	.now = ops_now,
+	.wall = ops_wall,
+	.seg = ops_seg,
+	.copy = ops_copy,
+	.atomic = ops_atomic,
+	.notify = ops_notify,
+	.kick = ops_kick,
 };
 
-static const struct hca_host wire_host = {
-	.now = host_now,
-	.wall = host_wall,
-	.seg = host_seg,
-	.copy = host_copy,
-	.atomic = host_atomic,
-	.notify = host_notify,
-	.kick = host_kick,
-	.wire = host_wire,
+static const struct engine_ops wire_ops = {
+	.now = ops_now,
+	.wall = ops_wall,
+	.seg = ops_seg,
+	.copy = ops_copy,
+	.atomic = ops_atomic,
+	.notify = ops_notify,
+	.kick = ops_kick,
+	.wire = ops_wire,
 };
 
-static u32 host_fault(void *ctx, struct hca_work *work)
+static u32 ops_fault(void *ctx, struct hca_work *work)
 {
 	struct emu *m = ctx;
 
 	return m->fault(m, work);
 }
 
-static void set_host(struct emu *m)
+static void set_ops(struct emu *m)
 {
-	m->host = m->queued ? wire_host : direct_host;
-	m->host.fault = m->fault ? host_fault : NULL;
+	m->ops = m->queued ? wire_ops : direct_ops;
+	m->ops.fault = m->fault ? ops_fault : NULL;
 }
 
 void emu_fault(struct emu *m, u32 (*fn)(struct emu *m, struct hca_work *work))
 {
 	m->fault = fn;
-	set_host(m);
+	set_ops(m);
 }
 
 void emu_wire(struct emu *m, const struct emu_faults *f)
@@ -226,7 +226,7 @@ void emu_wire(struct emu *m, const struct emu_faults *f)
 	m->queued = f != NULL;
 	if (f)
 		m->faults = *f;
-	set_host(m);
+	set_ops(m);
 }
 
 static void *map(size_t size)
@@ -254,7 +254,7 @@ void emu_client_new(struct emu *m, u32 i)
 		c->seg->chan[k].events = EMU_EVENTS + k * SEG_CHAN_SIZE;
 	c->heap = SEG_HEAP_OFF;
 	c->e = (struct engine){ .hca = m->hca,
-				.host = &m->host,
+				.ops = &m->ops,
 				.ctx = m,
 				.self = c->id,
 				.gsi_input = cm_input,
@@ -299,9 +299,9 @@ struct emu *emu_new(u64 seed)
 	p->gid[0].type = 2;
 	p->gid[0].valid = 1;
 	hca_node_publish(m->hca, 0);
-	set_host(m);
+	set_ops(m);
 	m->fabric = (struct engine){ .hca = m->hca,
-				     .host = &m->host,
+				     .ops = &m->ops,
 				     .ctx = m,
 				     .self = ENGINE_FABRIC,
 				     .gsi_input = cm_input,

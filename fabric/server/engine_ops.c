@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: what the engine calls in the fabric process (struct hca_host). */
-#include "fabric/server/engine_host.h"
+/** DOC: what the engine calls in the fabric process (struct engine_ops). */
+#include "fabric/server/engine_ops.h"
 #include "fabric/core/memory.h"
 #include "fabric/fault/action.h"
 #include "fabric/join/join.h"
@@ -12,19 +12,19 @@
 #include "fabric/server/helper.h"
 #include "fabric/server/server.h"
 
-static u64 host_now(void *ctx)
+static u64 ops_now(void *ctx)
 {
 	struct fabric *f = ctx;
 
 	return unlikely(f->chaos) ? chaos_now(f) : fabric_ns(f);
 }
 
-static u64 host_wall(void *ctx)
+static u64 ops_wall(void *ctx)
 {
 	return fabric_wall(ctx);
 }
 
-static void *host_seg(void *ctx, u32 client)
+static void *ops_seg(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
 	struct client *cl;
@@ -39,8 +39,8 @@ static void *host_seg(void *ctx, u32 client)
 	return cl ? client_seg(f, cl) : NULL;
 }
 
-static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
-		     u64 soff, u64 len, u64 key)
+static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		    u64 soff, u64 len, u64 key)
 {
 	struct fabric *f = ctx;
 
@@ -50,8 +50,8 @@ static int host_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struc
 	return memory_copy(f, dst, doff, src, soff, len);
 }
 
-static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
-		       struct atomic_res *res, u64 key)
+static int ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		      struct atomic_res *res, u64 key)
 {
 	struct fabric *f = ctx;
 	struct vm_ctx vm = memory_vm_ctx(f);
@@ -61,7 +61,7 @@ static int host_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add,
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }
 
-static void host_notify(void *ctx, u32 client, u32 chan)
+static void ops_notify(void *ctx, u32 client, u32 chan)
 {
 	struct fabric *f = ctx;
 	struct client *cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
@@ -74,14 +74,14 @@ static void host_notify(void *ctx, u32 client, u32 chan)
 		fabric_note(f, "event channel %u of client %u: %s", chan, client, strerror(-ret));
 }
 
-static void host_kick(void *ctx)
+static void ops_kick(void *ctx)
 {
 	struct fabric *f = ctx;
 
 	f->loop.kicked = true;
 }
 
-static int host_link(void *ctx, const struct burst *b)
+static int ops_link(void *ctx, const struct burst *b)
 {
 	return link_send(ctx, b);
 }
@@ -91,16 +91,16 @@ static bool host_under_way(void *ctx, struct hca_qp *qp)
 	return link_under_way(ctx, qp);
 }
 
-const struct hca_host fabric_host = {
-	.now = host_now,
-	.wall = host_wall,
-	.seg = host_seg,
-	.copy = host_copy,
-	.atomic = host_atomic,
-	.notify = host_notify,
+const struct engine_ops fabric_ops = {
+	.now = ops_now,
+	.wall = ops_wall,
+	.seg = ops_seg,
+	.copy = ops_copy,
+	.atomic = ops_atomic,
+	.notify = ops_notify,
 	.late = chaos_delay_event,
-	.kick = host_kick,
-	.link = host_link,
+	.kick = ops_kick,
+	.link = ops_link,
 	.under_way = host_under_way,
 	.fault = fault_wr_status,
 };
