@@ -8,7 +8,7 @@
  * file holds up the senders, but nothing else. The thread uses the ring, names and addresses of
  * devices, and its own struct capture. The loop does everything else: it marks ports (ports.c), and
  * starts, stops and joins threads (control.c). A packet's comment is made when it is recorded
- * (fabric/link/capture.c, fabric/fault/tx.c).
+ * (fabric/link/burst_capture.c, fabric/fault/tx.c).
  *
  * A capture goes through enum capture_state. Its thread moves it to READY and to ENDED and kicks
  * the loop, which makes the other moves. The tail of the ring is that of the slowest capture.

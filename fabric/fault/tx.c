@@ -24,7 +24,7 @@
 #include "fabric/fault/table.h"
 #include "fabric/fault/packet.h"
 #include "fabric/fault/tx.h"
-#include "fabric/link/capture.h"
+#include "fabric/link/burst_capture.h"
 
 #include <stdarg.h>
 #include <stdio.h>

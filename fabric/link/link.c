@@ -17,7 +17,7 @@
  * reach for the moment, or whose response has no room, waits without holding up other flows.
  */
 #include "fabric/link/link.h"
-#include "fabric/link/capture.h"
+#include "fabric/link/burst_capture.h"
 #include "fabric/link/chaos.h"
 #include "fabric/link/transit.h"
 

@@ -3,7 +3,7 @@
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
 #include "emulator/port.h"
-#include "fabric/link/capture.h"
+#include "fabric/link/burst_capture.h"
 #include "fabric/link/link.h"
 #include "fabric/link/transit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: where links end: bursts that arrive at our ports, or at the switch from another host. */
-#include "fabric/link/capture.h"
+#include "fabric/link/burst_capture.h"
 #include "fabric/link/chaos.h"
 #include "fabric/link/link.h"
 #include "fabric/link/transit.h"

@@ -3,8 +3,8 @@
  * DOC: bursts on links are recorded for captures, in the ring of
  * emulator/transport/capture_ring.h.
  */
-#ifndef FABRIC_LINK_CAPTURE_H
-#define FABRIC_LINK_CAPTURE_H
+#ifndef FABRIC_LINK_BURST_CAPTURE_H
+#define FABRIC_LINK_BURST_CAPTURE_H
 
 #include "emulator/transport/capture_ring.h"
 #include "fabric/core/fabric.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: see link/capture.h.
+ * DOC: see fabric/link/burst_capture.h.
  */
-#include "fabric/link/capture.h"
+#include "fabric/link/burst_capture.h"
 #include "fabric/link/transit.h"
 
 int link_capture_lost(struct fabric *f, const struct burst *b, u32 cause, u32 info)
