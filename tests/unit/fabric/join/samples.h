@@ -7,18 +7,6 @@
 
 #include <stdlib.h>
 
-/* The state of rnd(): a seed other than 0. */
-static u64 rnd_state;
-
-/* A random number. */
-static inline u64 rnd(void)
-{
-	rnd_state ^= rnd_state << 13;
-	rnd_state ^= rnd_state >> 7;
-	rnd_state ^= rnd_state << 17;
-	return rnd_state;
-}
-
 /* Memory that ends where it ends: the sanitizers see who reads on. */
 static inline u8 *tight(const u8 *from, u32 len)
 {

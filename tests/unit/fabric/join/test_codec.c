@@ -4,12 +4,15 @@
  */
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
 #include "tests/unit/fabric/join/samples.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
 
 #define ROUNDS 300000
+
+static u64 seed; /* of emu_rnd() */
 
 static void make_dev(struct hca_dev *d)
 {
@@ -216,7 +219,7 @@ static u32 make_body(u32 i, u8 *body, u32 size, const struct hca_dev *d)
 
 	memset(body, 0, size);
 	if (i % 5 == 0) {
-		b = rnd() % 2 ? write_burst() : datagram(&to);
+		b = emu_rnd(&seed) % 2 ? write_burst() : datagram(&to);
 		len = join_burst_size(&b) + join_data_len(&b);
 		join_burst_put(body, &b, 0, 0);
 	} else if (i % 5 == 1) {
@@ -226,13 +229,13 @@ static u32 make_body(u32 i, u8 *body, u32 size, const struct hca_dev *d)
 	} else if (i % 5 == 3) {
 		len = join_node_put(body, 1, 2, "node");
 	} else {
-		len = (u32)(rnd() % 1500);
+		len = (u32)(emu_rnd(&seed) % 1500);
 		for (k = 0; k < len; k++)
-			body[k] = (u8)rnd();
+			body[k] = (u8)emu_rnd(&seed);
 	}
-	for (k = (u32)(rnd() % 4); k; k--)
-		body[rnd() % 200] = (u8)rnd();
-	return rnd() % 8 ? len : (u32)(rnd() % (len + 1));
+	for (k = (u32)(emu_rnd(&seed) % 4); k; k--)
+		body[emu_rnd(&seed) % 200] = (u8)emu_rnd(&seed);
+	return emu_rnd(&seed) % 8 ? len : (u32)(emu_rnd(&seed) % (len + 1));
 }
 
 /* All that read frames are given it. Return: whether it is a burst. */
@@ -266,7 +269,7 @@ static void test_fuzz(void)
 	u8 body[4096], *p;
 	u32 i, len, taken = 0;
 
-	rnd_state = 0x9e3779b97f4a7c15ULL;
+	seed = 0x9e3779b97f4a7c15ULL;
 	make_dev(&d);
 	for (i = 0; i < ROUNDS; i++) {
 		len = make_body(i, body, sizeof(body), &d);

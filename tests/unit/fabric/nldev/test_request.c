@@ -15,14 +15,11 @@ static struct emu *m;
 static struct nldev n;
 static u32 messages, errors, dones;
 static int last_error;
-static u64 rnd_state = 88172645463325252u;
+static u64 seed = 88172645463325252u;
 
-static u32 rnd(void)
+static u32 any_number(void)
 {
-	rnd_state ^= rnd_state << 13;
-	rnd_state ^= rnd_state >> 7;
-	rnd_state ^= rnd_state << 17;
-	return (u32)(rnd_state >> 11);
+	return (u32)(emu_rnd(&seed) >> 32);
 }
 
 /* Whether attributes fill @len bytes exactly. */
@@ -217,13 +214,14 @@ static void test_noise(void)
 	u32 i, k, len;
 
 	for (i = 0; i < NOISE; i++) {
-		n.admin = rnd() & 1;
-		len = attr_put(dev_request(rnd() % 27, rnd() % 2 ? NLM_F_DUMP : NLM_F_ACK),
-			       NLA_PORT_INDEX, rnd() % 3);
-		len = attr_put(len, rnd() % NLA_WANTED, rnd() % 40);
-		for (k = rnd() % 3; k; k--)
-			n.in[rnd() % len] = (u8)rnd();
-		serve(len - (rnd() % 8 ? 0 : rnd() % len));
+		n.admin = any_number() & 1;
+		len = attr_put(
+			dev_request(any_number() % 27, any_number() % 2 ? NLM_F_DUMP : NLM_F_ACK),
+			NLA_PORT_INDEX, any_number() % 3);
+		len = attr_put(len, any_number() % NLA_WANTED, any_number() % 40);
+		for (k = any_number() % 3; k; k--)
+			n.in[any_number() % len] = (u8)any_number();
+		serve(len - (any_number() % 8 ? 0 : any_number() % len));
 	}
 }
 
