@@ -218,7 +218,7 @@ test-rdma-core: all $(LIB_TOOLS) ## build the rdma-core of RDMA_CORE=DIR, run it
 N ?= 10000
 .PHONY: torture
 torture: all tests ## N= random kills of clients (10000), of joined fabrics, failing calls; TORTURE_SECONDS=
-	@BUILD=$(BUILD) TORTURE_N=$(N) ORDER_COUNT=$$(($(N) * 100)) TEST_TIMEOUT=7200 \
+	@BUILD=$(BUILD) TORTURE_N=$(N) ORDER_COUNT=$$(($(N) * 100)) ORDER_SECONDS=500 TEST_TIMEOUT=7200 \
 		tests/run torture =verbs/qp/order =e2e/cm/rsockets_standard_tests \
 		=verbs/device/isolated_client_goes_wild =verbs/device/starving_clients_leave_a_share
 

@@ -3,7 +3,7 @@
 # slow 10
 # settings: one nodes fabrics
 # A reader that sees the last byte of a message sees all of it, on every memory path. A copy that lands in one piece is
-# noticed about once in 200 messages. ORDER_COUNT= sends more, as `make torture` does.
+# noticed about once in 200 messages. ORDER_COUNT= sends more, ORDER_SECONDS= longer, as `make torture` does.
 . "$(dirname "$0")/../../lib/lib.sh"
 LIMIT=$((600 * SLOW * PATIENCE))
 count=${ORDER_COUNT:-$(by_setting 50000 5000)}
