@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define SLOTS (1u << 20)
-#define FULL  (SLOTS - SLOTS / 4)
+#define SLOTS_LOG 20
+#define SLOTS	  (1u << SLOTS_LOG)
+#define FULL	  (SLOTS - SLOTS / 4)
 
 struct slot {
 	u64 key; /* 0: never used; or GONE */
@@ -39,10 +40,16 @@ static u64 number_key(u64 space, u32 ctx, u32 number)
 	return space | (u64)(ctx & 0x3fffffff) << 32 | number;
 }
 
+/* Where to look first: by Fibonacci hashing, a multiplication, because each lookup does it. */
+static u32 slot_of(u64 key)
+{
+	return (u32)(key * 0x9e3779b97f4a7c15ull >> (64 - SLOTS_LOG));
+}
+
 static struct tap_obj *tap_table_find(u64 key)
 {
 	struct slot *t = load_acquire(&table);
-	u32 at = (u32)mix64(key) % SLOTS;
+	u32 at = slot_of(key);
 	u64 k;
 
 	while (t && (k = load_acquire(&t[at].key))) {
@@ -57,7 +64,7 @@ static struct tap_obj *tap_table_find(u64 key)
 static bool tap_table_insert(u64 key, struct tap_obj *obj)
 {
 	struct slot *free_slot = NULL;
-	u32 at = (u32)mix64(key) % SLOTS;
+	u32 at = slot_of(key);
 	u64 k;
 
 	if (!table) {
@@ -91,7 +98,7 @@ static bool tap_table_insert(u64 key, struct tap_obj *obj)
 /* Removes a key, unless it belongs to a newer object. The caller holds the lock. */
 static void tap_table_remove(u64 key, const struct tap_obj *obj)
 {
-	u32 at = (u32)mix64(key) % SLOTS;
+	u32 at = slot_of(key);
 
 	if (!key || !table)
 		return;

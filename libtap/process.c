@@ -29,10 +29,12 @@ static void tap_thread_end(void *text)
 {
 	TAP_EACH(thread_end);
 	tap_thread.text = NULL;
+	tap_thread.epoch = 0;
 	munmap(text, sizeof(struct vcall_text));
 }
 
-bool tap_thread_prepare(void)
+/* Return: false: no memory. */
+static bool tap_thread_prepare(void)
 {
 	struct vcall_text *text;
 	int saved = errno;
@@ -47,7 +49,6 @@ bool tap_thread_prepare(void)
 		tap_thread.text = text;
 		if (has_thread_key)
 			pthread_setspecific(thread_key, text);
-		tap_thread.epoch = tap.epoch - 1;
 	}
 	/* Users call into the library below: nobody sees that. */
 	tap_thread.depth++;
@@ -68,6 +69,7 @@ static void tap_reset_child(void)
 {
 	TAP_EACH(fork_child);
 	tap.state = 0;
+	tap.live = TAP_NOT_LIVE;
 	tap.n = 0;
 	tap.epoch++;
 	tap_thread.depth = 0;
@@ -86,6 +88,22 @@ static const struct tap_user *tap_user_find(u32 slot)
 	return NULL;
 }
 
+#define TAP_HOOK_ADD(hook)                                                                         \
+	if (tap.on[at]->hook) {                                                                    \
+		tap.hooks.hook.at[tap.hooks.hook.n] = at;                                          \
+		tap.hooks.hook.fn[tap.hooks.hook.n++] = tap.on[at]->hook;                          \
+	}
+
+static void tap_hooks_collect(void)
+{
+	u32 at;
+
+	memset(&tap.hooks, 0, sizeof(tap.hooks));
+	for (at = 0; at < tap.n; at++) {
+		TAP_HOOKS(TAP_HOOK_ADD)
+	}
+}
+
 static u32 tap_start_users(void)
 {
 	const struct tap_user *u;
@@ -100,6 +118,7 @@ static u32 tap_start_users(void)
 		if (u->objects)
 			state = TAP_ON;
 	}
+	tap_hooks_collect();
 	tap.pid = getpid();
 	if (once || !tap.n)
 		return state;
@@ -119,12 +138,24 @@ bool tap_start(void)
 	pthread_mutex_lock(&starting);
 	/* Nobody sees what the users call. */
 	tap_thread.depth++;
-	if (!tap.state)
+	if (!tap.state) {
 		store_release(&tap.state, tap_start_users());
+		if (tap.state == TAP_ON)
+			store_release(&tap.live, tap.epoch);
+	}
 	tap_thread.depth--;
 	pthread_mutex_unlock(&starting);
 	errno = saved;
 	return tap.n;
+}
+
+bool tap_enter_first(void)
+{
+	u32 state = load_acquire(&tap.state);
+
+	if (!state)
+		tap_start();
+	return state != TAP_OFF && load_acquire(&tap.live) == tap.epoch && tap_thread_prepare();
 }
 
 /* --- end --- */

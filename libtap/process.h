@@ -9,11 +9,11 @@
 
 /**
  * struct tap_thread - a thread of the program.
- * @epoch: of the process in which it was prepared
+ * @epoch: of the process in which it was prepared, 0: not yet
  * @depth: operations that it is in
  * @makes: kinds of objects (bits of enum vobj) that the current call may have created
  * @fresh: objects that the current call has created, newest first
- * @text: the line of the current call; NULL: the thread is not prepared
+ * @text: the line of the current call
  */
 struct tap_thread {
 	u32 epoch;
@@ -28,18 +28,52 @@ extern __thread struct tap_thread tap_thread __attribute__((tls_model("initial-e
 #define TAP_ON	1u /* a user sees objects */
 #define TAP_OFF 2u
 
+#define TAP_NOT_LIVE UINT32_MAX
+
+/* The hooks around operations. */
+#define TAP_HOOKS(X)                                                                               \
+	X(call_begin)                                                                              \
+	X(call_returned)                                                                           \
+	X(call_end)                                                                                \
+	X(post_begin)                                                                              \
+	X(post_end)                                                                                \
+	X(wr_batch_begin)                                                                          \
+	X(wr_batch_end)                                                                            \
+	X(poll_begin)                                                                              \
+	X(poll_end)                                                                                \
+	X(cqex_begin)                                                                              \
+	X(cqex_end)                                                                                \
+	X(cq_begin)                                                                                \
+	X(cq_end)                                                                                  \
+	X(dm_begin)                                                                                \
+	X(dm_end)
+
+/* The functions of one hook, @n of them, outermost first; @at: whose, as an index of tap.on. */
+#define TAP_HOOK_LIST(hook)                                                                        \
+	struct {                                                                                   \
+		u32 n;                                                                             \
+		u32 at[TAP_USERS];                                                                 \
+		__typeof__(((struct tap_user *)NULL)->hook) fn[TAP_USERS];                         \
+	} hook;
+
 /**
  * struct tap_process - the tap in this process.
  * @state: 0 before the first call, then TAP_ON or TAP_OFF
- * @epoch: number of forks that led to this process
+ * @epoch: number of forks that led to this process, plus 1
+ * @live: @epoch while a user sees objects, otherwise TAP_NOT_LIVE
  * @on: the users that are on, @n of them, outermost first
+ * @hooks: their hooks, so that an operation that no user looks at costs a branch
  */
 struct tap_process {
 	u32 state;
 	u32 epoch;
+	u32 live;
 	pid_t pid;
 	u32 n;
 	const struct tap_user *on[TAP_USERS];
+	struct {
+		TAP_HOOKS(TAP_HOOK_LIST)
+	} hooks;
 };
 
 extern struct tap_process tap;
@@ -48,8 +82,8 @@ extern struct tap_process tap;
 
 /** tap_start() - start the users, at the first call of the program. Return: whether one is on. */
 bool tap_start(void);
-/** tap_thread_prepare() - prepare the calling thread. Return: false: no memory. */
-bool tap_thread_prepare(void);
+/** tap_enter_first() - for tap_enter(): the first call of a process or thread, or no user is on. */
+bool tap_enter_first(void);
 
 /**
  * tap_enter() - whether users see the operation that this thread begins: the program makes it, and
@@ -59,10 +93,7 @@ static inline bool tap_enter(void)
 {
 	if (tap_thread.depth)
 		return false;
-	if (unlikely(load_acquire(&tap.state) != TAP_ON) &&
-	    (load_acquire(&tap.state) == TAP_OFF || !tap_start() || tap.state != TAP_ON))
-		return false;
-	if (unlikely(!tap_thread.text || tap_thread.epoch != tap.epoch) && !tap_thread_prepare())
+	if (unlikely(tap_thread.epoch != load_acquire(&tap.live)) && !tap_enter_first())
 		return false;
 	tap_thread.depth++;
 	return true;
@@ -76,23 +107,26 @@ static inline void tap_leave(void)
 /** TAP_BEGIN() - run a hook that is called before an operation. Value: whether to carry it out. */
 #define TAP_BEGIN(hook, p)                                                                         \
 	({                                                                                         \
-		u32 i_ = 0;                                                                        \
+		u32 i_;                                                                            \
                                                                                                    \
-		while (i_ < tap.n && (!tap.on[i_]->hook || tap.on[i_]->hook(p) == TAP_PASS))       \
-			i_++;                                                                      \
-		(p)->op.seen = i_;                                                                 \
-		(p)->op.answered = i_ < tap.n;                                                     \
+		(p)->op.answered = false;                                                          \
+		for (i_ = 0; i_ < tap.hooks.hook.n; i_++)                                          \
+			if (unlikely(tap.hooks.hook.fn[i_](p) != TAP_PASS)) {                      \
+				(p)->op.answered = true;                                           \
+				(p)->op.seen = tap.hooks.hook.at[i_];                              \
+				break;                                                             \
+			}                                                                          \
 		!(p)->op.answered;                                                                 \
 	})
 
 /** TAP_END() - run a hook that is called after it, of the users that have passed it on. */
 #define TAP_END(hook, p)                                                                           \
 	do {                                                                                       \
-		u32 i_ = (p)->op.seen;                                                             \
+		u32 i_ = tap.hooks.hook.n;                                                         \
                                                                                                    \
 		while (i_--)                                                                       \
-			if (tap.on[i_]->hook)                                                      \
-				tap.on[i_]->hook(p);                                               \
+			if (!(p)->op.answered || tap.hooks.hook.at[i_] < (p)->op.seen)             \
+				tap.hooks.hook.fn[i_](p);                                          \
 	} while (0)
 
 /** TAP_EACH() - run a hook of all users. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 __thread struct tap_thread tap_thread __attribute__((tls_model("initial-exec")));
-struct tap_process tap;
+struct tap_process tap = { .epoch = 1, .live = TAP_NOT_LIVE };
 
 void tap_note(const char *fmt, ...)
 {

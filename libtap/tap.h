@@ -43,7 +43,8 @@ enum tap_verdict {
 
 /**
  * struct tap_op - what all operations have.
- * @seen: users that have passed the operation on, from the outermost one
+ * @answered: a hook has set the result
+ * @seen: if so, users that have passed the operation on, from the outermost one
  * @scratch: what each user keeps from its first hook to its last; undefined at first
  */
 struct tap_op {

@@ -33,6 +33,7 @@ const char *stub_logged(void)
 void stub_restart(bool a_is_on, bool b_is_on)
 {
 	tap.state = 0;
+	tap.live = TAP_NOT_LIVE;
 	tap.n = 0;
 	tap.epoch++;
 	stub_a = (struct stub_user){ .on = a_is_on };
