@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Capture files: read back by libpcap, and block by block. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/pcapng_blocks.h"
+#include "tests/unit/traces/formats/pcapng_blocks.h"
 #include "traces/formats/pcapng.h"
 #include "traces/formats/roce.h"
 

@@ -3,7 +3,7 @@
  * Frames: each packet encoded and decoded, checksums compared with published and captured ones.
  */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/roce_any.h"
+#include "tests/unit/traces/formats/roce_any.h"
 #include "tests/lib/c/roce_same.h"
 
 #include <dirent.h>

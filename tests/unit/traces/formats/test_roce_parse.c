@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames that are wrong: what the parser says of each. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/roce_any.h"
+#include "tests/unit/traces/formats/roce_any.h"
 
 #include <errno.h>
 

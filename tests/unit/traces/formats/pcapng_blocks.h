@@ -2,8 +2,8 @@
 /**
  * DOC: the blocks of a capture file, for tests in CUnit.
  */
-#ifndef TESTS_LIB_C_PCAPNG_BLOCKS_H
-#define TESTS_LIB_C_PCAPNG_BLOCKS_H
+#ifndef TESTS_UNIT_TRACES_FORMATS_PCAPNG_BLOCKS_H
+#define TESTS_UNIT_TRACES_FORMATS_PCAPNG_BLOCKS_H
 
 #include "emulator/types.h"
 #include "tests/lib/c/cu.h"

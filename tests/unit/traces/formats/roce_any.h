@@ -2,8 +2,8 @@
 /**
  * DOC: packets of all kinds, for tests that build and parse frames.
  */
-#ifndef TESTS_LIB_C_ROCE_ANY_H
-#define TESTS_LIB_C_ROCE_ANY_H
+#ifndef TESTS_UNIT_TRACES_FORMATS_ROCE_ANY_H
+#define TESTS_UNIT_TRACES_FORMATS_ROCE_ANY_H
 
 #include "emulator/types.h"
 #include "traces/formats/roce.h"
