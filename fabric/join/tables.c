@@ -102,6 +102,27 @@ void tables_send_news(struct fabric *f)
 
 static char refusal[JOIN_TEXT];
 
+/*
+ * Nodes and devices stay when their member leaves. A member has half of each table at most, and
+ * all members that ever were leave an eighth for this fabric's own nodes.
+ */
+static bool tables_has_share(const struct hca *hca, u32 member, u32 n_devs)
+{
+	u32 nodes = 1, devs = n_devs, all_nodes = 1, all_devs = n_devs, i;
+
+	for (i = 0; i < hca->n_nodes; i++) {
+		const struct hca_node *n = &hca->node[i];
+
+		all_nodes += !!n->member;
+		all_devs += n->member ? n->n_devs : 0;
+		nodes += n->member == member;
+		devs += n->member == member ? n->n_devs : 0;
+	}
+	return nodes <= HCA_MAX_NODES / 2 && devs <= HCA_MAX_DEVS / 2 &&
+	       all_nodes <= HCA_MAX_NODES - HCA_MAX_NODES / 8 &&
+	       all_devs <= HCA_MAX_DEVS - HCA_MAX_DEVS / 8;
+}
+
 static bool tables_member_lives(const struct fabric *f, u32 member, const struct member *but)
 {
 	const struct member *m =
@@ -241,7 +262,9 @@ static const char *tables_node_enter(struct fabric *f, struct member *m)
 		return refusal;
 	}
 	if (new)
-		at = hca_node_begin(hca, in->name, in->n_devs);
+		at = tables_has_share(hca, m->number, in->n_devs)
+			     ? hca_node_begin(hca, in->name, in->n_devs)
+			     : -ENOSPC;
 	if (at < 0)
 		return "too many nodes";
 	n = &hca->node[at];

@@ -134,6 +134,43 @@ static void test_burst_from_a_device_that_another_member_has(void)
 	end();
 }
 
+/* A member names nodes as long as it is listened to. Return: how many the fabric has of it. */
+static u32 member_with_many_nodes(u32 who)
+{
+	u32 before = world.f->hca->n_nodes, i;
+	struct world_sock *s = member(who);
+	u8 body[JOIN_MAX_DEV];
+	struct hca_dev d;
+	char name[16];
+
+	for (i = 1; i < HCA_MAX_NODES && world_conn(s); i++) {
+		d = peer_device(who, i, 0, 0);
+		d.node = i;
+		d.guid = d.port[1].guid = (u64)(who + 1) << 32 | i;
+		memset(d.port[1].gid, 0, sizeof(d.port[1].gid));
+		snprintf(name, sizeof(name), "many%u-%u", who, i);
+		if (!peer_say(s, JT_NODE, body, join_node_put(body, i, 1, name)) ||
+		    !peer_say(s, JT_DEV, body, join_dev_put(body, &d)))
+			break;
+		settle();
+	}
+	return world.f->hca->n_nodes - before;
+}
+
+static void test_members_leave_nodes_to_others(void)
+{
+	u32 all = 0, last;
+
+	begin();
+	last = member_with_many_nodes(0);
+	CU_ASSERT(last > HCA_MAX_NODES / 4 && last <= HCA_MAX_NODES / 2);
+	all += last + member_with_many_nodes(1);
+	CU_ASSERT(all > HCA_MAX_NODES / 2);
+	CU_ASSERT(hca_node_begin(world.f->hca, "own", 1) > 0);
+	CU_ASSERT(world.f->hca->n_nodes <= HCA_MAX_NODES - HCA_MAX_NODES / 8 + 1);
+	end();
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -145,6 +182,7 @@ int main(void)
 		  test_answer_about_a_pair_without_a_path },
 		{ "a burst from a device that another member has",
 		  test_burst_from_a_device_that_another_member_has },
+		{ "members leave nodes to others", test_members_leave_nodes_to_others },
 		{ NULL, NULL },
 	};
 
