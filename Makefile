@@ -137,7 +137,7 @@ include mk/fuzz.mk
 include mk/lint.mk
 include mk/install.mk
 
--include $(shell find $(BUILD)/obj $(BUILD)/tests/litmus/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/obj-steps $(BUILD)/tests/litmus/obj -name '*.d' 2>/dev/null)
 
 .PHONY: help
 help: ## list these targets
