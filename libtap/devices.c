@@ -39,7 +39,8 @@ void tap_device_list_free(struct ibv_device **list)
 	__typeof__(&tap_device_list_free) lower;
 
 	lower = (__typeof__(lower))tap_next_symbol(&slot, "ibv_free_device_list");
-	TAP_EACH(devices_free, list);
+	if (tap_start())
+		TAP_EACH(devices_free, list);
 	if (lower)
 		lower(list);
 }
