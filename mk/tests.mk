@@ -114,7 +114,9 @@ $(U)/traces/record/test_profile: UNIT_LIBS := -ljson-c
 
 # The tap, above functions of the test.
 TAP_UNITS := $(filter $(U)/libtap/%,$(UNIT_BIN))
-$(TAP_UNITS): $(call objs,$(wildcard libtap/*.c) $(call sources,traces/calls) tests/lib/c/tap_stub.c)
+$(TAP_UNITS): $(call objs,$(wildcard libtap/*.c) $(call sources,traces/calls))
+$(filter-out $(U)/libtap/users/%,$(TAP_UNITS)): $(call objs,tests/lib/c/tap_stub.c)
+$(U)/libtap/users/test_device_mask: $(call objs,libtap/users/device_mask.c)
 
 # Those of traces/.
 TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_parse formats/test_pcapng formats/test_cm_frames \
