@@ -190,7 +190,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 
 # Clients without the library.
-$(addprefix $(T)/app_device_,claims crowd lingering starving wild): $(call objs,tests/lib/c/protocol_client.c)
+$(addprefix $(T)/app_device_,claims crowd lingering peers starving wild): $(call objs,tests/lib/c/protocol_client.c)
 
 $(T)/app_device_sequences: $(call objs,tests/lib/c/sequence_work.c)
 
