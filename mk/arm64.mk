@@ -9,7 +9,7 @@ ARM64_BUILD ?= build-aarch64
 # Emulated instructions take about ten times as long. WALK_SHARE: random walks whose emulator calls a function before
 # each access to memory take one step of so many: cm/test_cmd, whose steps cost more the more there are, takes 5 CPU s
 # instead of some 500.
-ARM64_TESTS   ?= unit/ shim/names shim/exports litmus =e2e/perftest/few_messages
+ARM64_TESTS   ?= unit/ shim/names shim/exports litmus =e2e/perftest/few_messages =e2e/cm/rping
 ARM64_TARGETS ?= all tests
 
 # What CI builds and runs in two or three minutes on two CPUs.
