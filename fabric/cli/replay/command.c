@@ -7,6 +7,7 @@
 #include "fabric/cli/cli.h"
 #include "fabric/common/nodes.h"
 #include "fabric/cli/replay/live.h"
+#include "fabric/cli/real.h"
 #include "fabric/cli/replay/state_dir.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/common/parse.h"
@@ -326,7 +327,7 @@ static const char *replay_flags_conflict(const struct opts *o, int argc)
 	if (o->as[0] && o->real)
 		return "--as: expected a fabric, not --real";
 	if (o->real == REAL_AUTO)
-		return "--real: expected yes or no, not auto";
+		return "--real: expected yes, no or names of devices, not auto";
 	if (!o->as[0] && (o->level[OPT_MODE] || o->unexpected[0] || o->command[0] ||
 			  o->level[OPT_NODE] == LEVEL_FLAG || o->live_node[0] || o->live_first))
 		return "--mode, --unexpected, --command, --node, --live-node, --live-first: "
@@ -345,8 +346,10 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	int status;
 
 	/* RDMAEMU_REAL says where programs run, and a trace is one. */
-	if (o->level[OPT_REAL] != LEVEL_FLAG)
+	if (o->level[OPT_REAL] != LEVEL_FLAG) {
 		o->real = REAL_NO;
+		o->real_names[0] = '\0';
+	}
 	wrong = replay_flags_conflict(o, argc);
 	if (wrong) {
 		print_error("replay: %s", wrong);
@@ -366,6 +369,8 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	if (!o->real)
 		return replay_on_fabric(o, p, is_new ? NULL : &d, replay, self, argv[0],
 					o->as[0] ? &as : NULL);
+	if (o->real_names[0] && real_choose(o, "replay", true))
+		return EXIT_USAGE;
 	if (replay_run_player(o, replay, self, NULL, argv[0], NULL, &status))
 		return EXIT_USAGE;
 	child_exit_as(status);

@@ -180,5 +180,21 @@ RDMAEMU_REAL=yes check "record: the variable" on fake0 "$R" record -o "$TEST_DIR
 is "record: real devices" "$(sed -n 's/^real //p' "$TEST_DIR/trace/trace")" yes
 check "record --real=auto: the emulator" on '' "$R" record --real=auto -o "$TEST_DIR/auto" -- true
 is "record --real=auto: the emulator" "$(sed -n 's/^real //p' "$TEST_DIR/auto/trace")" no
-rdmaemu_refuses replay "replay --real=auto" 2 "expected yes or no, not auto" --real=auto "$TEST_DIR/auto"
+rdmaemu_refuses replay "replay --real=auto" 2 "expected yes, no or names of devices, not auto" --real=auto "$TEST_DIR/auto"
+# Devices of a trace correspond to those that a program sees, by their place.
+"$R" run --fresh --linger 0 -- "$R" record --real -o "$TEST_DIR/pd_trace" -- /usr/bin/python3 -c '
+import ctypes
+verbs = ctypes.CDLL("libibverbs.so.1")
+verbs.ibv_get_device_list.restype = ctypes.POINTER(ctypes.c_void_p)
+verbs.ibv_open_device.restype = verbs.ibv_alloc_pd.restype = ctypes.c_void_p
+pd = verbs.ibv_alloc_pd(ctypes.c_void_p(verbs.ibv_open_device(ctypes.c_void_p(verbs.ibv_get_device_list(None)[0]))))
+assert pd'
+replayed() {
+	limit "$R" run --fresh --profile "$TEST_DIR/profile" --scenario "$TEST_DIR/no_pd" -- "$R" replay "$@" "$TEST_DIR/pd_trace" 2>&1 |
+		grep -v ^rdmaemu
+}
+echo "limit max_pd=0 device=rdmaemu1" >"$TEST_DIR/no_pd"
+is "replay: on all devices" "$(replayed --real | grep -o 'no divergence')" "no divergence"
+is "replay: on the named one" "$(replayed --real=rdmaemu1 | grep -c 'replayed: NULL')" 1
+rdmaemu_refuses replay "replay on a device that is not there" 2 "--real=mlx5_9: no RDMA device" --real=mlx5_9 "$TEST_DIR/pd_trace"
 done_testing
