@@ -17,6 +17,7 @@
 #define SEQ_MEM	 65536u
 #define SEQ_PORT 1
 #define SEQ_WAIT 400 /* ms until a send that has not completed counts as never completing */
+#define SEQ_RECV 100000 /* the lowest wr_id of a receive */
 #define SEQ_N	 4 /* places for objects of a kind */
 #define SEQ_PSN	 0x1234
 #define SEQ_QKEY 0x1111
@@ -46,6 +47,7 @@ struct seq {
 	struct ibv_mw *mw[SEQ_N];
 	struct seq_qp qp[SEQ_N];
 	struct ibv_comp_channel *channel;
+	void *received[1000]; /* where receives begin, by wr_id - SEQ_RECV */
 };
 
 /** seq_below() - a random number below @n. */

@@ -208,9 +208,10 @@ void seq_post_recv(struct seq *s)
 	printf("post_recv %s%u", to_srq ? "srq" : "qp", at);
 	memset(wr, 0, sizeof(wr));
 	for (i = 0; i < n; i++) {
-		wr[i].wr_id = 100000 + seq_below(s, 1000);
+		wr[i].wr_id = SEQ_RECV + seq_below(s, ARRAY_SIZE(s->received));
 		printf(" [wr %u", (u32)wr[i].wr_id);
 		sge[i] = seq_sge(s, 1 + seq_length(s), "local");
+		s->received[wr[i].wr_id - SEQ_RECV] = (void *)(uintptr_t)sge[i].addr;
 		putchar(']');
 		wr[i].sg_list = &sge[i];
 		wr[i].num_sge = 1;
@@ -246,7 +247,7 @@ static int seq_qp_place(const struct seq *s, u32 qpn)
 
 static bool seq_is_receive(const struct ibv_wc *wc)
 {
-	return wc->wr_id >= 100000;
+	return wc->wr_id >= SEQ_RECV;
 }
 
 /* By queue pair; those of one queue pair's send or receive queue stay in their order. */
@@ -293,6 +294,10 @@ static void seq_count_done(struct seq *s, const struct ibv_wc *wc, int n)
 		at = seq_qp_place(s, wc[i].qp_num);
 		if (at >= 0 && !seq_is_receive(&wc[i]) && s->qp[at].pending)
 			s->qp[at].pending--;
+		/* The IPv4 header in a GRH has a number that differs each time. */
+		if (at >= 0 && seq_is_receive(&wc[i]) && !wc[i].status &&
+		    s->qp[at].type == IBV_QPT_UD)
+			memset(s->received[wc[i].wr_id - SEQ_RECV], 0, sizeof(struct ibv_grh));
 	}
 }
 
