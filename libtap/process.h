@@ -49,12 +49,14 @@ extern __thread struct tap_thread tap_thread __attribute__((tls_model("initial-e
 	X(dm_end)
 
 /* The functions of one hook, @n of them, outermost first; @at: whose, as an index of tap.on. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): the name of a member */
 #define TAP_HOOK_LIST(hook)                                                                        \
 	struct {                                                                                   \
 		u32 n;                                                                             \
 		u32 at[TAP_USERS];                                                                 \
 		__typeof__(((struct tap_user *)NULL)->hook) fn[TAP_USERS];                         \
 	} hook;
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /**
  * struct tap_process - the tap in this process.
