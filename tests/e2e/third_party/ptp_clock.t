@@ -24,8 +24,9 @@ src=${PYVERBS_SUITE:-/usr/share/doc/rdma-core/tests}
 if [ -e "$src/test_phc_timestamp.py" ]; then
 	suite=$TEST_DIR/suite
 	mkdir -p "$suite/tests"
-	cp "$src"/{__init__,base*,utils,*resources*,rdmacm_utils,cuda_utils,test_phc_timestamp}.py "$suite/tests/" 2>/dev/null
-	cp "$src/args_parser.py" "$suite/"
+	find "$src" -maxdepth 1 -name '*.py' ! -name 'test_*' ! -name run_tests.py -exec cp -t "$suite/tests" {} +
+	cp "$src/test_phc_timestamp.py" "$suite/tests/"
+	mv "$suite/tests/args_parser.py" "$suite/"
 	/usr/bin/python3 "$TOP/tests/lib/py/pyverbs_run.py" "$suite" /dev/null \
 		"$RDMAEMU" run --fabric ptp-connectx6 --profile connectx6 -- || FAILED=1
 else
