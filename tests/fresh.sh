@@ -7,9 +7,11 @@
 #
 # FRESH_TESTS=	the TESTS of make test (e2e/perftest/pingpong unit); empty: all of them
 # FRESH_DIR=	where the roots are made (a new directory, removed at the end); roots that are there already serve again
-# FRESH_MIRROR=	the mirror of Debian (http://deb.debian.org/debian)
+# FRESH_MIRROR=	the mirror of Debian (see tests/lib/debian_mirror.sh)
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/lib/debian_mirror.sh
+. tests/lib/debian_mirror.sh
 
 fail() {
 	echo "fresh: $*" >&2
@@ -40,7 +42,7 @@ enter() {
 	root=$dir/$1
 	if [ ! -e "$root/etc/debian_version" ]; then
 		mmdebstrap --quiet --variant=apt --include=git,make,ca-certificates "$1" "$root" \
-			"${FRESH_MIRROR:-http://deb.debian.org/debian}" || fail "mmdebstrap: no root of $1"
+			"${FRESH_MIRROR:-$(debian_mirror)}" || fail "mmdebstrap: no root of $1"
 	fi
 	# unshare -m needs a root that is a mount point.
 	mount --bind "$root" "$root"
