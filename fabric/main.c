@@ -14,8 +14,8 @@ int main(int argc, char **argv)
 	if (argc < 2 || strcmp(argv[1], DAEMON_VERB) != 0)
 		return cli_main(argc - 1, argv + 1);
 	opts_init(&o);
-	if (opts_parse(&o, DAEMON_VERB, VERB_COMMON | VERB_NEW_FABRIC, argc - 2, argv + 2) !=
-		    argc - 2 ||
+	if (opts_parse(&o, DAEMON_VERB, VERB_COMMON | VERB_NEW_FABRIC | OPT_BIT(OPT_REAL), argc - 2,
+		       argv + 2) != argc - 2 ||
 	    !o.dir[0])
 		return EXIT_USAGE;
 	return daemon_main(&o);

@@ -57,6 +57,7 @@ struct fabric {
 	struct fabric_paths paths;
 	struct profile profile;
 	bool isolated;
+	bool real; /* its programs have real devices: it has rules and a journal, no devices */
 	bool leaving; /* it was told to stop */
 	bool starter_told; /* core/starter.h */
 	u64 started; /* fabric time as well: both begin at the same moment */

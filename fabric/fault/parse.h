@@ -53,6 +53,14 @@ bool fault_is_port_event(u32 event);
 /** fault_event_is_qp() - whether an event is one of queue pairs. */
 bool fault_event_is_qp(u32 event);
 
+/* --- real.c ----------------------------------------------------------------------------------- */
+
+/**
+ * fault_check_real() - check that a rule can hit programs on real devices.
+ * Return: 0 or -EINVAL with *bad.
+ */
+int fault_check_real(const struct fault_rule *r, struct fault_bad *bad);
+
 /* --- check.c ---------------------------------------------------------------------------------- */
 
 /**

@@ -205,7 +205,7 @@ static void node_make_dev(struct hca_dev *d, const struct profile *pr, u64 guid)
 int fabric_node_make(struct fabric *f, const struct node_spec *s)
 {
 	const struct profile *pr = s->profile ? s->profile : &f->profile;
-	u32 n_devs = s->n_devs ? s->n_devs : pr->n_devs, i, p;
+	u32 n_devs = f->real ? 0 : s->n_devs ? s->n_devs : pr->n_devs, i, p;
 	u32 n_ports = s->n_ports ? s->n_ports : pr->n_ports;
 	u64 guid = node_make_guid(f->hca->name, s->name);
 	int node = hca_node_begin(f->hca, s->name, n_devs), ret = 0;

@@ -17,4 +17,12 @@
 /* How names of emulated PTP clocks begin: /dev/ptp2310000. Real ones have small numbers. */
 #define PROTO_PTP_NAME "ptp231"
 
+/*
+ * The socket of the fabric with the rules for programs on real devices, which have no emulated ones
+ * (libtap/users/faults.c); and the number of their `rdmaemu run --real` there. Such a run may be
+ * inside a run on emulated devices, so these have names of their own.
+ */
+#define PROTO_REAL_ENV	   "RDMAEMU_REAL_SOCKET"
+#define PROTO_REAL_RUN_ENV "RDMAEMU_REAL_RUN"
+
 #endif

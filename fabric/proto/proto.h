@@ -22,7 +22,8 @@
 enum proto_op {
 	/*
 	 * HELLO: in: hello. out: welcome; fds: own segment, kick eventfd (write 8 bytes to wake the
-	 * fabric process), HCA memory (only when !isolated).
+	 * fabric process), HCA memory (only when !isolated). hello.real: only the segment, whose
+	 * header is all that such a client uses. -EMEDIUMTYPE: the fabric is of the other kind.
 	 */
 	PROTO_HELLO = 1,
 	/* SEG: in: peer (client, gen). out: fd of that client's segment. -ENOENT: it is gone. */
@@ -37,6 +38,7 @@ enum proto_op {
 	 * PROTO_F_STAY: the fabric then stays until it is stopped. in: lease.node, which is made if
 	 * there is none. out: flags, PROTO_F_*; lease. -ESTALE: the fabric has served its programs
 	 * and leaves; the connection ends when it has left, and the caller starts a new one.
+	 * PROTO_F_REAL: the programs are on real devices. -EMEDIUMTYPE: as HELLO.
 	 */
 	PROTO_LEASE,
 	/*
@@ -155,6 +157,7 @@ enum proto_flags {
 	PROTO_F_RUN = 1 << 12, /* FAULT_ADD */
 	PROTO_F_VERBOSE = 1 << 13, /* STATUS, as text: all details */
 	PROTO_F_CONTROL = 1 << 14, /* LEASE: the process's program may control the fabric */
+	PROTO_F_REAL = 1 << 15, /* LEASE */
 };
 
 #define PROTO_NODE_SIZE sizeof(((struct hca_node *)0)->name)
@@ -169,7 +172,7 @@ struct proto_hello {
 	char node[PROTO_NODE_SIZE]; /* empty: the host */
 	char name[32]; /* program name */
 	u32 run; /* RDMAEMU_RUN, a number of `rdmaemu run`; 0: none */
-	u32 pad;
+	u32 real; /* it has real devices: only rules about its calls and its process apply */
 };
 
 #define PROTO_MAX_DEVS 8 /* of a node */

@@ -182,13 +182,14 @@ static void client_drop_old_images(struct fabric *f, s32 pid)
 	}
 }
 
-static int client_hello_check(const struct conn *c, const struct proto_hello *h)
+static int client_hello_check(const struct fabric *f, const struct conn *c,
+			      const struct proto_hello *h)
 {
 	if (c->client)
 		return -EALREADY;
 	if (h->version != PROTO_VERSION)
 		return -EPROTONOSUPPORT;
-	return 0;
+	return !!h->real == f->real ? 0 : -EMEDIUMTYPE;
 }
 
 static void client_on_kick(struct fabric *f, struct watch *w, u32 events)
@@ -257,7 +258,7 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 {
 	struct proto_hello h = m->hello;
 	struct client *cl;
-	int ret = client_hello_check(c, &h), id, node;
+	int ret = client_hello_check(f, c, &h), id, node;
 
 	if (ret)
 		return ret;
@@ -302,6 +303,8 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 
 	client_welcome(f, cl, &m->welcome);
 	fds[(*n_fds)++] = cl->seg_fd;
+	if (f->real)
+		return 0;
 	fds[(*n_fds)++] = cl->kick.fd;
 	if (!f->isolated)
 		fds[(*n_fds)++] = f->hca_fd;

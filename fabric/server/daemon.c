@@ -123,6 +123,7 @@ static struct fabric *fabric_new(const struct opts *o)
 	snprintf(f->name, sizeof(f->name), "%s", o->fabric);
 	daemon_name_node(f, o);
 	f->isolated = o->isolated;
+	f->real = o->real == REAL_YES;
 	f->server->opts = o;
 	closer_init(&f->server->closer);
 	f->started = real_ns();

@@ -233,6 +233,8 @@ int lease_request(struct fabric *f, struct conn *c, struct proto_msg *m)
 		f->leaving = true;
 		return -ESTALE;
 	}
+	if (!!(asked & PROTO_F_REAL) != f->real)
+		return -EMEDIUMTYPE;
 	m->lease.node[sizeof(m->lease.node) - 1] = '\0';
 	ret = control_check_node(f, c, m->lease.node);
 	if (ret)

@@ -302,6 +302,7 @@ static struct json_object *status_gather(const struct fabric *f)
 	json_add_str(o, "fabric", f->name);
 	json_add_int(o, "pid", f->hca->fabric_pid);
 	status_add_bool(o, "isolated", f->isolated);
+	status_add_bool(o, "real_devices", f->real);
 	json_add_str(o, "profile", f->profile.title);
 	json_add(o, "seed", json_object_new_uint64(f->hca->seed));
 	if (f->chaos)

@@ -170,7 +170,9 @@ void status_print_head(FILE *out, struct json_object *o)
 		status_get_str(o, "fabric"), status_get_int(o, "pid"),
 		status_get_int(o, "uptime_ms") / 1000, status_get_int(o, "uptime_ms") % 1000,
 		status_get_str(o, "profile"), status_get_str(o, "seed"),
-		json_object_get_boolean(status_get(o, "isolated")) ? ", isolated" : "");
+		json_object_get_boolean(status_get(o, "isolated"))	 ? ", isolated"
+		: json_object_get_boolean(status_get(o, "real_devices")) ? ", of real devices"
+									 : "");
 	if (status_get(o, "chaos_seed"))
 		fprintf(out, ", chaos of seed %s", status_get_str(o, "chaos_seed"));
 	if (status_get(o, "linger_ms"))

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: which rules can hit programs on real devices.
+ *
+ * The fabric of such programs has no devices and carries no packets. It answers for the calls that
+ * a program makes, and it can stop processes. A rule about anything else would never hit, so it is
+ * refused.
+ */
+#include "fabric/fault/keys.h"
+#include "fabric/fault/parse.h"
+
+#define REAL_ACTIONS "fail, kill, pause or resume"
+
+/* Calls that the tap does not have: libtap/newer.c and traces/calls/table.h. */
+static bool real_call_is_unseen(const char *call)
+{
+	static const char *const unseen[] = { "rdma_resolve_addrinfo", "rdma_query_addrinfo",
+					      "rdma_write_cm_event" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(unseen); i++)
+		if (!strcmp(call, unseen[i]))
+			return true;
+	return false;
+}
+
+static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
+{
+	const char *name = fault_act_name(r);
+
+	switch (r->act) {
+	case FA_FAIL:
+	case FA_KILL:
+	case FA_PAUSE:
+	case FA_RESUME:
+		return 0;
+	case FA_LIMIT:
+	case FA_WC:
+	case FA_EVENT:
+		return fault_refuse(bad, name, REAL_ACTIONS ": other rules need emulated devices");
+	case FA_LINK:
+		return fault_refuse(bad, name,
+				    REAL_ACTIONS ": the links of real devices cannot be changed");
+	default:
+		return fault_refuse(bad, name, REAL_ACTIONS ": a real wire cannot be touched");
+	}
+}
+
+int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
+{
+	int ret = real_check_action(r, bad);
+
+	if (ret)
+		return ret;
+	if (r->has & KEY(NODE))
+		return fault_refuse(bad, r->where.node,
+				    "program= or pid=: programs on real devices have no node");
+	if (r->triggered)
+		return fault_refuse(bad, fault_act_name(r),
+				    "at=, or no condition: packets of a real wire are not seen");
+	if (r->act == FA_FAIL && real_call_is_unseen(r->what.call))
+		return fault_refuse(bad, r->what.call, "a call that is seen on real devices, too");
+	return 0;
+}
