@@ -74,9 +74,10 @@ static int tap_cqex_run(enum tap_cqex_what what, struct ibv_cq_ex *ex,
 	if (!tap_enter())
 		return tap_cqex_low(&p);
 	carry_out = TAP_BEGIN(cqex_begin, &p);
-	errno = saved;
-	if (carry_out)
+	if (carry_out) {
+		errno = saved;
 		p.ret = tap_cqex_low(&p);
+	}
 	saved = errno;
 	TAP_END(cqex_end, &p);
 	tap_leave();

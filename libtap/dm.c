@@ -20,9 +20,10 @@ static int tap_dm_copy_run(struct tap_dm *d)
 	if (!tap_enter())
 		return tap_dm_copy_low(d);
 	carry_out = TAP_BEGIN(dm_begin, d);
-	errno = saved;
-	if (carry_out)
+	if (carry_out) {
+		errno = saved;
 		d->ret = tap_dm_copy_low(d);
+	}
 	saved = errno;
 	TAP_END(dm_end, d);
 	tap_leave();

@@ -21,9 +21,10 @@ int tap_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	do {
 		p.again = false;
 		carry_out = TAP_BEGIN(poll_begin, &p);
-		errno = saved;
-		if (carry_out)
+		if (carry_out) {
+			errno = saved;
 			p.ret = low(cq, n, wc);
+		}
 		saved = errno;
 		TAP_END(poll_end, &p);
 	} while (unlikely(p.again));

@@ -11,9 +11,10 @@ static int tap_post_run(struct tap_post *p)
 
 	p->bad = NULL;
 	carry_out = TAP_BEGIN(post_begin, p);
-	errno = saved;
-	if (carry_out)
+	if (carry_out) {
+		errno = saved;
 		p->ret = p->low(p->handle, p->chain, &p->bad);
+	}
 	saved = errno;
 	TAP_END(post_end, p);
 	tap_leave();

@@ -13,8 +13,8 @@
  *
  * Its users see operations in the order of enum tap_slot: before an operation the outermost user
  * first, after it the innermost first. A hook that is called before returns TAP_ANSWER if it has
- * set the operation's result itself: the operation is not carried out, and neither that user nor
- * those further in are called after it. docs/design/tap.md has the rules.
+ * set the operation's result itself, with errno: the operation is not carried out, and neither that
+ * user nor those further in are called after it. docs/design/tap.md has the rules.
  *
  * The files in layers; each uses only those before it:
  *  - state.c: the users that are on, and the calling thread
@@ -28,7 +28,8 @@
  *  - exports.c, newer.c, devices.c, forward.c: exported wrappers
  *
  * Users must never harm the program. Hooks run within tap_enter() and tap_leave(); they may call
- * verbs, which no user sees. errno belongs to the library below: the tap restores it.
+ * verbs, which no user sees. errno belongs to the library below, or to the hook that answers: the
+ * tap restores it.
  */
 #ifndef LIBTAP_TAP_H
 #define LIBTAP_TAP_H

@@ -196,6 +196,8 @@ static int tap_wr_batch_end(struct ibv_qp_ex *ex, bool abort)
 	int saved = errno;
 
 	carry_out = !shown || TAP_BEGIN(wr_batch_begin, &b);
+	if (!carry_out)
+		saved = errno;
 	errno = saved;
 	if (abort || !carry_out)
 		o->wr->low.wr_abort(ex);
@@ -203,7 +205,8 @@ static int tap_wr_batch_end(struct ibv_qp_ex *ex, bool abort)
 		b.ret = o->wr->low.wr_complete(ex);
 	if (!shown)
 		return b.ret;
-	saved = errno;
+	if (carry_out)
+		saved = errno;
 	TAP_END(wr_batch_end, &b);
 	tap_leave();
 	errno = saved;
