@@ -112,8 +112,11 @@ for folder in client verbs cm; do
 	nothing "libshim/$folder includes nothing of the folders above it" includes libshim/$folder \
 		"$(in_folders "emulator|$below|fabric/proto")"
 done
-nothing "the tap includes itself, the table of calls, and how the shim stands between" includes libtap \
+nothing "the tap includes itself, the table of calls, and how the shim stands between" \
+	not_in libtap/users includes libtap \
 	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export)\.h|emulator/types\.h"
+nothing "its users include the tap, the table of calls, and the fabric's client protocol" includes libtap/users \
+	"$(in_folders 'libtap|libtap/users|traces/calls|fabric/proto')|emulator/(types|seg)\.h"
 nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
 nothing "the recorder includes itself, traces, and the tap" includes traces/record \
 	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|devices|object_table|next_symbol)\.h|emulator/types\.h"

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connection to the fabric, and the mapping of the own segment's header. A program may close
+ * descriptors that are not its own, and get their numbers again: the socket has a high number, and
+ * its inode is compared before each use.
+ */
+#include "libtap/users/fabric.h"
+#include "fabric/proto/control_call.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FD_HIGH 512
+
+static const u64 no_calls[SEG_CALL_WORDS];
+const u64 *tap_fabric_calls = no_calls;
+
+/* The socket, -1: none. One request at a time, under the lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int sock = -1;
+static dev_t sock_dev;
+static ino_t sock_ino;
+static struct seg_hdr *seg;
+
+/* A word by which the fabric process recognises this image of the process. */
+static u64 cookie;
+
+static bool fabric_socket_is_open(void)
+{
+	struct stat st;
+
+	return sock >= 0 && !fstat(sock, &st) && st.st_dev == sock_dev && st.st_ino == sock_ino;
+}
+
+/* Return: 0 or -errno */
+static int fabric_socket_open(const char *path)
+{
+	int fd = ctl_connect(path), at, high = -1;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	for (at = FD_HIGH; at > fd && high < 0; at /= 2)
+		high = fcntl(fd, F_DUPFD_CLOEXEC, at);
+	if (high >= 0) {
+		close(fd);
+		fd = high;
+	}
+	if (fstat(fd, &st)) {
+		close(fd);
+		return -EBADF;
+	}
+	sock = fd;
+	sock_dev = st.st_dev;
+	sock_ino = st.st_ino;
+	return 0;
+}
+
+static int fabric_say_hello(struct proto_msg *m, int *fd)
+{
+	const char *run = getenv(PROTO_REAL_RUN_ENV);
+	struct stat ns = { 0 };
+	int ret;
+
+	if (getrandom(&cookie, sizeof(cookie), 0) != sizeof(cookie))
+		return -EIO;
+	stat("/proc/self/ns/pid", &ns);
+	*m = (struct proto_msg){ .op = PROTO_HELLO };
+	m->hello.version = PROTO_VERSION;
+	m->hello.pid = getpid();
+	m->hello.pidns = ns.st_ino;
+	m->hello.cookie_addr = (u64)(uintptr_t)&cookie;
+	m->hello.cookie = cookie;
+	snprintf(m->hello.name, sizeof(m->hello.name), "%s", program_invocation_short_name);
+	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
+	m->hello.real = 1;
+	ret = ctl_call(sock, m, fd);
+	return !ret && *fd < 0 ? -EPROTO : ret;
+}
+
+/* Return: 0 or -errno */
+static int fabric_map_segment(const struct proto_welcome *w, int fd)
+{
+	struct stat st;
+	void *map;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*seg))
+		return -EPROTO;
+	map = mmap(NULL, sizeof(*seg), PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	seg = map;
+	if (seg->client != w->client || seg->gen != w->gen) {
+		munmap(map, sizeof(*seg));
+		seg = NULL;
+		return -EPROTO;
+	}
+	store_release(&tap_fabric_calls, seg->fail_calls);
+	return 0;
+}
+
+static void fabric_leave(void)
+{
+	store_release(&tap_fabric_calls, no_calls);
+	if (fabric_socket_is_open())
+		close(sock);
+	sock = -1;
+	if (seg)
+		munmap(seg, sizeof(*seg));
+	seg = NULL;
+}
+
+bool tap_fabric_join(void)
+{
+	const char *path = getenv(PROTO_REAL_ENV);
+	static struct proto_msg m;
+	int fd = -1, ret;
+
+	if (!path || !*path)
+		return false;
+	ret = fabric_socket_open(path);
+	if (!ret)
+		ret = fabric_say_hello(&m, &fd);
+	if (!ret)
+		ret = fabric_map_segment(&m.welcome, fd);
+	if (fd >= 0)
+		close(fd);
+	if (!ret)
+		return true;
+	fabric_leave();
+	dprintf(STDERR_FILENO, "rdmaemu: %s: %s: no fault rule applies to %s\n", path,
+		strerror(-ret), program_invocation_short_name);
+	return false;
+}
+
+void tap_fabric_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	fabric_leave();
+}
+
+int tap_fabric_ask(enum call_id call)
+{
+	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
+	int ret;
+
+	pthread_mutex_lock(&lock);
+	ret = fabric_socket_is_open() ? ctl_call(sock, &m, NULL) : -EPIPE;
+	pthread_mutex_unlock(&lock);
+	return ret ? 0 : (int)m.call.err;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: this process as a client of the fabric that has the rules for programs on real devices.
+ *
+ * Such a client has no devices in the fabric. It reads from its segment which calls rules are
+ * about, and asks the fabric process about these only: fabric/proto/calls.h.
+ */
+#ifndef LIBTAP_USERS_FABRIC_H
+#define LIBTAP_USERS_FABRIC_H
+
+#include "fabric/proto/calls.h"
+
+/** tap_fabric_calls - a bit for each enum call_id that a rule is about. Never NULL. */
+extern const u64 *tap_fabric_calls;
+
+/**
+ * tap_fabric_join() - become a client of the fabric that PROTO_REAL_ENV names, if it names one.
+ * Return: whether this process is its client. A fabric that cannot be joined is reported on stderr.
+ */
+bool tap_fabric_join(void);
+/** tap_fabric_forked() - in a child of fork(): it is not a client. */
+void tap_fabric_forked(void);
+/**
+ * tap_fabric_ask() - ask whether a rule makes a call fail that the process begins. The rule counts
+ * it. Any thread may ask.
+ * Return: the value of errno, or 0: it does not fail, or the fabric has ended.
+ */
+int tap_fabric_ask(enum call_id call);
+
+/** tap_fabric_error() - likewise for any call: one that no rule is about is not asked for. */
+static inline int tap_fabric_error(enum call_id call)
+{
+	if (likely(!(load_relaxed(&tap_fabric_calls[call / 64]) & BIT64(call % 64))))
+		return 0;
+	return tap_fabric_ask(call);
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes calls fail that rules name, on the devices of any library below: `fail` of
+ * rdmaemu-faults(7). The fabric process matches and counts, as it does for emulated programs.
+ */
+#include "libtap/tap.h"
+#include "libtap/users/fabric.h"
+#include "traces/calls/desc.h"
+
+/* The number of each call of the table among those that rules can name; CALL_COUNT: none. */
+static u16 call_ids[VCALL_COUNT];
+
+static bool fault_start(void)
+{
+	int id;
+	u32 i;
+
+	if (!tap_fabric_join())
+		return false;
+	for (i = 0; i < VCALL_COUNT; i++) {
+		id = call_find(vcall_descs[i].name);
+		call_ids[i] = id < 0 ? CALL_COUNT : (u16)id;
+	}
+	return true;
+}
+
+/* verbs.h makes ibv_reg_mr_iova2() of the two others. */
+static enum call_id fault_call_id(const struct tap_call *c)
+{
+	if (c->call == VCALL_ibv_reg_mr_iova2)
+		return c->args[3] == c->args[1] ? CALL_ibv_reg_mr : CALL_ibv_reg_mr_iova;
+	return (enum call_id)call_ids[c->call];
+}
+
+/* By the table of the fabric's protocol, as the emulator does. */
+static u64 fault_result(enum call_id id, int err)
+{
+	switch (call_descs[id].how) {
+	case CALL_NULL:
+		return 0;
+	case CALL_MINUS1:
+		return (u64)-1;
+	case CALL_ERRNO:
+		return (u64)err;
+	case CALL_NEG:
+		return (u64)-err;
+	case CALL_REREG:
+		return (u64)IBV_REREG_MR_ERR_CMD;
+	}
+	return 0;
+}
+
+static enum tap_verdict fault_call_begin(struct tap_call *c)
+{
+	enum call_id id = fault_call_id(c);
+	int err = id < CALL_COUNT ? tap_fabric_error(id) : 0;
+
+	if (!err)
+		return TAP_PASS;
+	c->ret = fault_result(id, err);
+	c->err = err;
+	return TAP_ANSWER;
+}
+
+static enum tap_verdict fault_post_begin(struct tap_post *p)
+{
+	static const enum call_id ids[] = {
+		[TAP_SEND] = CALL_ibv_post_send,       [TAP_RECV] = CALL_ibv_post_recv,
+		[TAP_SRQ] = CALL_ibv_post_srq_recv,    [TAP_WQ] = CALL_ibv_post_wq_recv,
+		[TAP_TAG_OPS] = CALL_ibv_post_srq_ops,
+	};
+	int err = tap_fabric_error(ids[p->queue]);
+
+	if (likely(!err))
+		return TAP_PASS;
+	p->ret = errno = err;
+	p->bad = p->chain;
+	return TAP_ANSWER;
+}
+
+static enum tap_verdict fault_batch_begin(struct tap_batch *b)
+{
+	int err = b->abort ? 0 : tap_fabric_error(CALL_ibv_wr_complete);
+
+	if (likely(!err))
+		return TAP_PASS;
+	b->ret = errno = err;
+	return TAP_ANSWER;
+}
+
+static enum tap_verdict fault_poll_begin(struct tap_poll *p)
+{
+	int err = tap_fabric_error(CALL_ibv_poll_cq);
+
+	if (likely(!err))
+		return TAP_PASS;
+	p->ret = -1;
+	errno = err;
+	return TAP_ANSWER;
+}
+
+static enum tap_verdict fault_cqex_begin(struct tap_cqex *p)
+{
+	int err = 0;
+
+	if (p->what != TAP_CQEX_END)
+		err = tap_fabric_error(p->what == TAP_CQEX_START ? CALL_ibv_start_poll
+								 : CALL_ibv_next_poll);
+	if (likely(!err))
+		return TAP_PASS;
+	p->ret = errno = err;
+	return TAP_ANSWER;
+}
+
+static enum tap_verdict fault_cq_begin(struct tap_cqop *p)
+{
+	int err = 0;
+
+	if (p->what != TAP_CQ_ACK)
+		err = tap_fabric_error(p->what == TAP_CQ_ARM ? CALL_ibv_req_notify_cq
+							     : CALL_ibv_get_cq_event);
+	if (likely(!err))
+		return TAP_PASS;
+	p->ret = p->what == TAP_CQ_ARM ? err : -1;
+	p->err = err;
+	return TAP_ANSWER;
+}
+
+static enum tap_verdict fault_dm_begin(struct tap_dm *d)
+{
+	int err = tap_fabric_error(d->to ? CALL_ibv_memcpy_to_dm : CALL_ibv_memcpy_from_dm);
+
+	if (likely(!err))
+		return TAP_PASS;
+	d->ret = errno = err;
+	return TAP_ANSWER;
+}
+
+static const struct tap_user fault_user = {
+	.slot = TAP_FAULTS,
+	.objects = true,
+	.start = fault_start,
+	.fork_child = tap_fabric_forked,
+	.call_begin = fault_call_begin,
+	.post_begin = fault_post_begin,
+	.wr_batch_begin = fault_batch_begin,
+	.poll_begin = fault_poll_begin,
+	.cqex_begin = fault_cqex_begin,
+	.cq_begin = fault_cq_begin,
+	.dm_begin = fault_dm_begin,
+};
+
+TAP_USER(fault_user);
