@@ -189,6 +189,10 @@ int ctl_start(const struct opts *o, const struct fabric_paths *p, u32 flags, u32
 		ctl_print_error(o, sock);
 		return -1;
 	}
+	if (sock == -EMEDIUMTYPE)
+		return print_error(
+			"fabric %s is one of programs on %s devices; choose another --fabric",
+			o->fabric, flags & PROTO_F_REAL ? "emulated" : "real");
 	if (sock == -ENOSPC)
 		return print_error("fabric %s has no room or no address for another node",
 				   o->fabric);

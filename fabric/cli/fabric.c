@@ -181,7 +181,9 @@ int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, c
 		       "pairs%s\n",
 		       o->fabric, status_number(root, "pid"), status_number(root, "devices"),
 		       status_number(root, "clients"), status_number(root, "qps"),
-		       status_number(root, "isolated") ? ", isolated" : "");
+		       status_number(root, "isolated")	     ? ", isolated"
+		       : status_number(root, "real_devices") ? ", of real devices"
+							     : "");
 	}
 	json_object_put(root);
 	json_tokener_free(tok);

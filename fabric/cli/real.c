@@ -3,20 +3,24 @@
  * DOC: see fabric/cli/real.h.
  *
  * On real devices the emulator has no part in what a program does, so nothing is preloaded and
- * nothing is set: the program finds what it would find without rdmaemu. Where devices are named,
- * the tap hides the others (libtap/users/device_mask.c). An option that asks for a
- * fabric cannot be honoured then, and is refused. Two kinds differ:
+ * nothing is set: the program finds what it would find without rdmaemu. There are two exceptions:
+ * where devices are named, the tap hides the others (libtap/users/device_mask.c); and a run with
+ * fault rules has a fabric that holds them and has no devices, which the tap asks about calls that
+ * rules name (libtap/users/faults.c).
+ *
+ * Other options cannot be honoured, and are refused. Two kinds differ:
  *
  * - Options that describe a fabric have no meaning without one. With --real=auto they are for the
  *   case that the emulator is used.
- * - Options by which the run itself would differ (a node, faults, a capture, another clock) are
- *   refused in either case, and from a variable or the settings file, too: a run without the faults
- *   that it was meant to have proves nothing. Within another `rdmaemu run` those of the outer run
- *   are in force.
+ * - Options by which the run itself would differ (a node, a capture, another clock) are refused in
+ *   either case, and from a variable or the settings file, too: a run without the faults that it
+ *   was meant to have proves nothing. Within another `rdmaemu run` those of the outer run are in
+ *   force.
  */
 #include "fabric/cli/real.h"
 #include "fabric/cli/program_check.h"
 #include "fabric/cli/real_devices.h"
+#include "fabric/cli/cli.h"
 #include "fabric/cli/record.h"
 #include "fabric/cli/verbs.h"
 #include "fabric/proto/proto.h"
@@ -35,6 +39,15 @@
 	((VERB_NEW_FABRIC | OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL)) &     \
 	 ~REAL_CHANGES_RUN)
 
+/* Options with which a run has a fabric. Those of the second kind are for an emulated one, too. */
+#define REAL_RULE_OPTIONS   (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN) | OPT_BIT(OPT_MUST_FIRE))
+#define REAL_FABRIC_OPTIONS (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_FRESH))
+/* Options that such a run takes. */
+#define REAL_WITH_RULES                                                                            \
+	(REAL_RULE_OPTIONS | REAL_FABRIC_OPTIONS | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_LINGER))
+
+#define REAL_FABRIC "real" /* its name, unless --fabric gives another */
+
 /* The setting that requests real devices, for messages. */
 static const char *real_source(const struct opts *o)
 {
@@ -52,15 +65,42 @@ static int real_print_conflict(const struct opts *o, const char *verb, enum opt_
 			   o->level[id] == LEVEL_ENV ? def->env : def->name, real_source(o));
 }
 
-/* @found: real devices were found for --real=auto. Return: 0, or -1 after one line on stderr. */
-static int real_check_options(const struct opts *o, const char *verb, bool found)
+/* The lowest level at which an option counts by which the run would differ. */
+static enum opt_level real_min_level(void)
 {
-	const bool nested = getenv(PROTO_ENV) != NULL;
+	return getenv(PROTO_ENV) ? LEVEL_FLAG : LEVEL_FILE;
+}
+
+/* Whether an option of a set is given at this level or a higher one. */
+static bool real_is_given(const struct opts *o, u64 set, enum opt_level level)
+{
+	int id;
+
+	for (id = 0; id < OPT_COUNT; id++)
+		if ((set & OPT_BIT(id)) && o->level[id] >= level)
+			return true;
+	return false;
+}
+
+/* Whether the options ask for a fabric with rules. */
+static bool real_wants_rules(const struct opts *o)
+{
+	return real_is_given(o, REAL_RULE_OPTIONS, real_min_level()) ||
+	       (o->real == REAL_YES && real_is_given(o, REAL_FABRIC_OPTIONS, LEVEL_FLAG));
+}
+
+/*
+ * @taken: options that the run takes
+ * @found: real devices were found for --real=auto. Return: 0, or -1 after one line on stderr.
+ */
+static int real_check_options(const struct opts *o, const char *verb, u64 taken, bool found)
+{
 	int id;
 
 	for (id = 0; id < OPT_COUNT; id++) {
-		if ((REAL_CHANGES_RUN & OPT_BIT(id)) &&
-		    o->level[id] >= (nested ? LEVEL_FLAG : LEVEL_FILE))
+		if (taken & OPT_BIT(id))
+			continue;
+		if ((REAL_CHANGES_RUN & OPT_BIT(id)) && o->level[id] >= real_min_level())
 			return real_print_conflict(o, verb, (enum opt_id)id);
 		if ((REAL_DESCRIBES_FABRIC & OPT_BIT(id)) && !found && o->level[id] == LEVEL_FLAG)
 			return real_print_conflict(o, verb, (enum opt_id)id);
@@ -76,7 +116,38 @@ static int real_choose_emulator(struct opts *o)
 	return 0;
 }
 
-static int real_choose_devices(struct opts *o)
+/*
+ * The fabric of a run with rules has only the settings that are about rules. Those of the
+ * environment and of the settings file that describe emulated devices are for other runs. Within a
+ * run on emulated devices only flags are about this run.
+ */
+static void real_choose_rules(struct opts *o)
+{
+	const enum opt_level min = real_min_level();
+	static struct opts all;
+
+	all = *o;
+	opts_init(o);
+	o->real = REAL_RULES;
+	o->explain = all.explain;
+	o->dry_run = all.dry_run;
+	o->fresh = all.fresh;
+	o->linger_ms = all.linger_ms;
+	o->level[OPT_LINGER] = all.level[OPT_LINGER];
+	o->seed = all.seed;
+	o->level[OPT_SEED] = all.level[OPT_SEED];
+	if (all.level[OPT_SCENARIO] >= min)
+		memcpy(o->scenario, all.scenario, sizeof(o->scenario));
+	if (all.level[OPT_MUST_FIRE] >= min)
+		o->must_fire = all.must_fire;
+	if (all.fresh || all.level[OPT_FABRIC] >= min)
+		memcpy(o->fabric, all.fabric, sizeof(o->fabric));
+	else
+		snprintf(o->fabric, sizeof(o->fabric), REAL_FABRIC);
+}
+
+/* @rules: the run has fault rules */
+static int real_choose_devices(struct opts *o, bool rules)
 {
 	char tap[PATH_MAX];
 
@@ -91,6 +162,8 @@ static int real_choose_devices(struct opts *o)
 		/* It may have named devices. */
 		return print_error("environment: %s", strerror(errno));
 	}
+	if (rules)
+		real_choose_rules(o);
 	return 0;
 }
 
@@ -103,29 +176,30 @@ static void real_explain(const struct real_devices *d)
 		fprintf(stderr, "rdmaemu: on the emulator: no RDMA device: %s\n", d->why_none);
 }
 
-int real_choose(struct opts *o, const char *verb, bool must)
+int real_choose(struct opts *o, const char *verb, bool must, bool may_rule)
 {
-	const bool is_auto = o->real == REAL_AUTO;
+	const bool is_auto = o->real == REAL_AUTO, rules = may_rule && real_wants_rules(o);
+	const u64 taken = rules ? REAL_WITH_RULES : 0;
 	static struct real_devices d;
 
 	if (o->real == REAL_NO)
 		return real_choose_emulator(o);
-	if (!is_auto && real_check_options(o, verb, false))
+	if (!is_auto && real_check_options(o, verb, taken, false))
 		return -1;
-	must = must || o->real_names[0];
+	must = (must || o->real_names[0]) && !(rules && o->dry_run);
 	if (!is_auto && !must && !o->explain)
-		return real_choose_devices(o);
+		return real_choose_devices(o, rules);
 	real_devices_probe(&d, o->real_names);
 	if (!d.n && !is_auto && must)
 		return print_error("%s: %s%s%s: no RDMA device: %s", verb, real_source(o),
 				   o->real_names[0] ? "=" : "", o->real_names, d.why_none);
-	if (d.n && is_auto && real_check_options(o, verb, true))
+	if (d.n && is_auto && real_check_options(o, verb, taken, true))
 		return -1;
 	if (o->explain)
 		real_explain(&d);
 	if (!d.n && is_auto)
 		return real_choose_emulator(o);
-	return real_choose_devices(o);
+	return real_choose_devices(o, rules);
 }
 
 int real_run(const struct opts *o, char **argv)

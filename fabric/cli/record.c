@@ -223,7 +223,7 @@ int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		return EXIT_USAGE;
 	}
 	/* Also where no device is: that is what a program then sees. */
-	if (real_choose(o, "record", false))
+	if (real_choose(o, "record", false, false))
 		return EXIT_USAGE;
 	if (o->real == REAL_NO)
 		return verb_run(o, p, argc, argv);

@@ -115,6 +115,18 @@ int run_preload(const char *lib)
 	return ret;
 }
 
+/* Set the environment of a run on real devices with rules: the tap, and where the rules are. */
+static int run_set_real_env(const struct fabric_paths *p)
+{
+	char lib[PATH_MAX];
+
+	if (run_find_tap(lib))
+		return -1;
+	return run_preload(lib) || setenv(PROTO_REAL_ENV, p->sock, 1)
+		       ? print_error("environment: %s", strerror(errno))
+		       : 0;
+}
+
 /* @m: the answer to PROTO_LEASE */
 static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 		       const struct proto_msg *m)
@@ -122,6 +134,8 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 	bool apart = (m->flags & PROTO_F_ISOLATED) && !o->control;
 	char lib[PATH_MAX], tree[PATH_MAX], sock[PATH_MAX], number[16];
 
+	if (o->real == REAL_RULES)
+		return run_set_real_env(p);
 	if (run_find_shim(lib))
 		return -1;
 	if (statedir_node_sysfs(tree, p->sysfs, o->node))
@@ -132,9 +146,10 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
 		return print_error("environment: %s", strerror(errno));
 	snprintf(number, sizeof(number), "%u", m->lease.number);
-	if (run_preload(lib) || setenv(PROTO_NODE_NUMBER_ENV, number, 1) ||
-	    setenv(PROTO_ENV, sock, 1) || setenv(PROTO_SYSFS_ENV, tree, 1) ||
-	    setenv("RDMAEMU_FABRIC", o->fabric, 1) || setenv("RDMAEMU_DIR", p->dir, 1))
+	if (run_preload(lib) || unsetenv(PROTO_REAL_ENV) ||
+	    setenv(PROTO_NODE_NUMBER_ENV, number, 1) || setenv(PROTO_ENV, sock, 1) ||
+	    setenv(PROTO_SYSFS_ENV, tree, 1) || setenv("RDMAEMU_FABRIC", o->fabric, 1) ||
+	    setenv("RDMAEMU_DIR", p->dir, 1))
 		return print_error("environment: %s", strerror(errno));
 	return 0;
 }
@@ -184,7 +199,8 @@ static int run_end_lease_setup(const struct opts *o, int sock, u32 flags, bool p
  */
 static int run_set_number(const struct opts *o, u32 *run)
 {
-	const char *outer = getenv(PROTO_RUN_ENV);
+	const char *var = o->real == REAL_RULES ? PROTO_REAL_RUN_ENV : PROTO_RUN_ENV;
+	const char *outer = getenv(var);
 	char text[16];
 	u64 n;
 
@@ -195,7 +211,7 @@ static int run_set_number(const struct opts *o, u32 *run)
 		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
 			return print_error("random number: %s", strerror(errno));
 	snprintf(text, sizeof(text), "%u", *run);
-	return setenv(PROTO_RUN_ENV, text, 1) ? print_error("environment: %s", strerror(errno)) : 0;
+	return setenv(var, text, 1) ? print_error("environment: %s", strerror(errno)) : 0;
 }
 
 int run_print_exec_error(const char *program, int err)
@@ -224,17 +240,24 @@ static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32
 
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
+	static struct fabric_paths real;
 	struct scenario s;
 	struct proto_msg m;
-	u32 run = 0;
+	u32 run = 0, flags = o->control ? PROTO_F_CONTROL : 0;
 	bool parent;
 	int sock;
 
 	(void)argc;
-	if (real_choose(o, "run", true))
+	if (real_choose(o, "run", true, true))
 		return EXIT_USAGE;
 	if (o->real == REAL_YES)
 		return real_run(o, argv);
+	if (o->real == REAL_RULES) {
+		if (statedir_paths(&real, p->dir, o->fabric))
+			return EXIT_TROUBLE;
+		p = &real;
+		flags |= PROTO_F_REAL;
+	}
 	if (scenario_load(&s, o))
 		return EXIT_TROUBLE;
 	if (o->dry_run) {
@@ -245,7 +268,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 		return EXIT_CANNOT_EXEC;
 	if (run_set_number(o, &run))
 		return EXIT_TROUBLE;
-	sock = ctl_start(o, p, o->control ? PROTO_F_CONTROL : 0, run, &m);
+	sock = ctl_start(o, p, flags, run, &m);
 	if (sock < 0 || scenario_add(&s, sock, o, PROTO_F_RUN))
 		return EXIT_TROUBLE;
 	/* As the process has set it that started the fabric. */

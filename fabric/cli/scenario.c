@@ -51,6 +51,8 @@ static int scenario_read_rule(void *ctx, const char *text, u32 line)
 	struct fault_rule rule;
 	int ret = fault_parse(&rule, text, &r->bad);
 
+	if (!ret && r->s->real)
+		ret = fault_check_real(&rule, &r->bad);
 	if (ret)
 		return ret;
 	if (r->n++ >= FAULT_RULES)
@@ -80,7 +82,7 @@ static int scenario_read_rules(struct scenario *s)
 
 int scenario_load(struct scenario *s, const struct opts *o)
 {
-	*s = (struct scenario){ .file = o->scenario };
+	*s = (struct scenario){ .file = o->scenario, .real = o->real == REAL_RULES };
 	if (!o->scenario[0])
 		return 0;
 	s->text = text_file_read("scenario", o->scenario, FAULT_SCENARIO, &s->len);

@@ -7,12 +7,17 @@
 
 #include <stddef.h>
 
-/** struct scenario - rules that were read and are all correct. @text: NULL: none */
+/**
+ * struct scenario - rules that were read and are all correct.
+ * @text: NULL: none
+ * @real: they are for programs on real devices, which fewer rules can hit
+ */
 struct scenario {
 	char *text;
 	size_t len;
 	const char *file;
 	u32 n;
+	bool real;
 };
 
 /**

@@ -121,6 +121,8 @@ static void spawn_exec(const struct opts *o, const struct fabric_paths *p, const
 		argv[n++] = topology;
 	if (o->isolated)
 		argv[n++] = "--isolated";
+	if (o->real == REAL_RULES)
+		argv[n++] = "--real";
 	n = spawn_add_flag(argv, n, listen, sizeof(listen), "--listen=", o->listen);
 	n = spawn_add_flag(argv, n, join, sizeof(join), "--join=", o->join);
 	n = spawn_add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
@@ -149,7 +151,7 @@ static void __attribute__((noreturn))
 spawn_grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
 	static const char *const vars[] = { "LD_PRELOAD", PROTO_ENV, PROTO_SYSFS_ENV, PROTO_RUN_ENV,
-					    "RDMAEMU_RECORD" };
+					    PROTO_REAL_ENV, PROTO_REAL_RUN_ENV, "RDMAEMU_RECORD" };
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;
 

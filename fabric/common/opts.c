@@ -103,8 +103,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 		       "play as fast as the recorded order allows (fast, the default) or at the "
 		       "recorded times" },
 	[OPT_REAL] = { "real", 0, "[=DEVICE,...|auto]", "RDMAEMU_REAL", false,
-		       "use the machine's own RDMA devices, all or these, without a fabric; with "
-		       "auto, the emulator if there are none" },
+		       "use the machine's own RDMA devices, all or these, not those of a fabric; "
+		       "with auto, the emulator if there are none" },
 	[OPT_TIMEOUT] = { "timeout", 0, "SECONDS", NULL, false,
 			  "longest time that a call may wait (default: 60)" },
 	[OPT_OUT] = { "out", 'o', "DIR", NULL, false,

@@ -369,7 +369,7 @@ int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	if (!o->real)
 		return replay_on_fabric(o, p, is_new ? NULL : &d, replay, self, argv[0],
 					o->as[0] ? &as : NULL);
-	if (o->real_names[0] && real_choose(o, "replay", true))
+	if (o->real_names[0] && real_choose(o, "replay", true, false))
 		return EXIT_USAGE;
 	if (replay_run_player(o, replay, self, NULL, argv[0], NULL, &status))
 		return EXIT_USAGE;

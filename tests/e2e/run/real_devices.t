@@ -141,17 +141,21 @@ is "and a run in its run" "$(named run --real=rdmaemu1 -- "$R" run -- ibv_device
 # --- options that need a fabric
 
 echo 'loss 1%' >"$TEST_DIR/rules"
-for option in --fabric=f --fresh --isolated --linger=1 --seed=2 --first-mr=2 --profile=rxe --subnet=10.5.0.0/16 --listen=127.0.0.1:1 \
-	--join=127.0.0.1:1 --plaintext --name=x --time-scale=2 --clock=manual --chaos --node=a "--scenario=$TEST_DIR/rules" \
-	--must-fire --dry-run "--capture=$TEST_DIR/x.pcapng" --lossy --control; do
+for option in --isolated --linger=1 --seed=2 --first-mr=2 --profile=rxe --subnet=10.5.0.0/16 --listen=127.0.0.1:1 \
+	--join=127.0.0.1:1 --plaintext --name=x --time-scale=2 --clock=manual --chaos --node=a \
+	"--capture=$TEST_DIR/x.pcapng" --lossy --control; do
 	refuses "--real $option" fake0 2 "run: ${option%%=*}: expected a fabric, which there is none of with --real" \
 		--real "$option" -- true
 done
 refuses "auto, with a device, and a node" fake0 2 "run: --node: expected a fabric" --real=auto --node a -- true
 is "auto, and what the fabric would be like" "$(device fake0 --real=auto --seed 3 --fabric f)" real
 is "auto, and what the fabric is like" "$(device '' --real=auto --seed 3 --fabric f)" rdmaemu0
-RDMAEMU_SCENARIO=$TEST_DIR/rules refuses "a scenario of the environment" fake0 2 \
-	"run: RDMAEMU_SCENARIO: expected a fabric" --real -- true
+refuses "a rule about packets" fake0 125 "$TEST_DIR/rules:1: 'loss': expected fail, kill, pause or resume: a real wire" \
+	--real "--scenario=$TEST_DIR/rules" -- true
+RDMAEMU_SCENARIO=$TEST_DIR/rules refuses "a scenario of the environment" fake0 125 "rules:1: 'loss': expected fail" \
+	--real -- true
+STUB=fake0 LD_LIBRARY_PATH=$TEST_DIR/stub rdmaemu_refuses record "a scenario of a recording" 2 \
+	"record: --scenario: expected a fabric" -o "$TEST_DIR/trace" --real "--scenario=$TEST_DIR/rules" -- true
 RDMAEMU_LINGER=0 check "other settings of the environment" on fake0 "$R" run --real -- true
 
 # --- on the emulator of an outer run
