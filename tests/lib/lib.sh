@@ -235,6 +235,11 @@ need() {
 	done
 }
 
+# can_isolate - whether isolated fabrics start: the user emulation of qemu has no asynchronous I/O, which they need
+can_isolate() {
+	! "$RDMAEMU" run --fabric can_isolate --isolated -- true 2>&1 | grep -q 'asynchronous I/O.*not implemented'
+}
+
 # need_valgrind - skip the test where programs on the emulator do not run under valgrind
 need_valgrind() {
 	need valgrind

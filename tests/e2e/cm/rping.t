@@ -133,6 +133,7 @@ killed() {
 }
 check "a server that is killed: the client is disconnected" killed
 
+can_isolate || { skip "isolated: rping" "this system has no asynchronous I/O"; done_testing; exit; }
 check "isolated: rping -C 100 -V" isolated ping "" -C 100 -V
 check "isolated: rping -C 20 -V -S 65535" isolated ping "-S 65535" -C 20 -V -S 65535
 check "isolated: rping -C 20 -V -q" isolated ping "-q" -C 20 -V -q
