@@ -24,7 +24,7 @@ enum journal_kind {
 	JRN_COMPLETION, /* status: enum ib_wc_status */
 	JRN_EVENT, /* status: enum ib_event; some are notices: journal_is_error() */
 	JRN_CM, /* connection management; status: enum cm_event_type */
-	JRN_CALL, /* a call that failed by a fault rule; status: errno */
+	JRN_CALL, /* a call that failed, by a fault rule or a real device; status: errno */
 	/* notices */
 	JRN_DROP, /* @who has sent a burst of @n packets that is dropped */
 	JRN_NAK, /* @who answers a burst of @n packets with a NAK; status: enum ib_aeth */

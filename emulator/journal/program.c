@@ -33,7 +33,7 @@ struct journal_entry journal_of_call(const struct hca *hca, u32 client, const ch
 	struct journal_entry j = {
 		.kind = JRN_CALL,
 		.status = (u8)err,
-		.cause = CAUSE_FAULT,
+		.cause = rule ? CAUSE_FAULT : CAUSE_NONE,
 		.info = rule,
 		.dev = JOURNAL_NOBODY,
 		.optype = JOP_CALL,

@@ -72,7 +72,7 @@ __cold void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 s
 			   u32 info);
 /**
  * journal_of_call() - prepare an entry about a client's call that fault rule @rule makes fail with
- * @err; needs no token. @call: the function's name
+ * @err, or that fails by itself if that is 0; needs no token. @call: the function's name
  */
 struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
 				     u32 rule);

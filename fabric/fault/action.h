@@ -44,6 +44,8 @@ u32 fault_wr_status(void *ctx, struct hca_work *work);
  * -EINVAL.
  */
 int fault_call_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
+/** fault_call_failed() - PROTO_CALL_FAILED. Return: 0, -EINVAL or -EOPNOTSUPP. */
+int fault_call_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 /** fault_call_flush_journal() - put failed calls into the journal. Token held. */
 void fault_call_flush_journal(struct fabric *f);
 /**

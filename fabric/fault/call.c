@@ -24,11 +24,11 @@ static void call_note_failed(struct fabric *f, const struct journal_entry *j)
 	fabric_note(f, "%s", line);
 }
 
-static void call_journal_failed(struct fabric *f, u32 client, const char *call,
-				const struct fault_rule *r)
+/* @rule: that made it fail, 0: none */
+static void call_journal_failed(struct fabric *f, u32 client, u32 call, u32 err, u32 rule)
 {
 	struct faults *t = f->faults;
-	struct journal_entry j = journal_of_call(f->hca, client, call, (u32)r->what.err, r->id);
+	struct journal_entry j = journal_of_call(f->hca, client, call_descs[call].name, err, rule);
 
 	if (t->n_calls == FAULT_CALLS) {
 		call_note_failed(f, &j);
@@ -74,8 +74,18 @@ int fault_call_request(struct fabric *f, const struct client *cl, struct proto_m
 		m->call.event = ETIMEDOUT;
 	} else {
 		m->call.err = (u32)r->what.err;
-		call_journal_failed(f, cl->id, call_descs[id].name, r);
+		call_journal_failed(f, cl->id, id, m->call.err, r->id);
 	}
+	return 0;
+}
+
+int fault_call_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m)
+{
+	if (!f->real)
+		return -EOPNOTSUPP;
+	if (m->call.id >= CALL_COUNT || !m->call.err || !strerrorname_np((int)m->call.err))
+		return -EINVAL;
+	call_journal_failed(f, cl->id, m->call.id, m->call.err, 0);
 	return 0;
 }
 

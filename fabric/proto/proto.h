@@ -140,6 +140,11 @@ enum proto_op {
 	PROTO_NLDEV,
 	/* DROP: this connection and the process of its lease, now a program, lose control. */
 	PROTO_DROP,
+	/*
+	 * CALL_FAILED: in: call.id, call.err: a call has failed, which no rule made fail: for the
+	 * journal. -EOPNOTSUPP: only of clients with real devices.
+	 */
+	PROTO_CALL_FAILED,
 };
 
 enum proto_flags {

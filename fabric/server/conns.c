@@ -275,6 +275,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return fabric_port_request(f, c, m);
 	case PROTO_CALL:
 		return c->client ? fault_call_request(f, c->client, m) : -ENOTCONN;
+	case PROTO_CALL_FAILED:
+		return c->client ? fault_call_failed(f, c->client, m) : -ENOTCONN;
 	case PROTO_FAULT_ADD:
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:

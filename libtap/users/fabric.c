@@ -145,13 +145,27 @@ void tap_fabric_forked(void)
 	fabric_leave();
 }
 
-int tap_fabric_ask(enum call_id call)
+static int fabric_request(struct proto_msg *m)
 {
-	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
 	int ret;
 
 	pthread_mutex_lock(&lock);
-	ret = fabric_socket_is_open() ? ctl_call(sock, &m, NULL) : -EPIPE;
+	ret = fabric_socket_is_open() ? ctl_call(sock, m, NULL) : -EPIPE;
 	pthread_mutex_unlock(&lock);
-	return ret ? 0 : (int)m.call.err;
+	return ret;
+}
+
+int tap_fabric_ask(enum call_id call)
+{
+	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
+
+	return fabric_request(&m) ? 0 : (int)m.call.err;
+}
+
+void tap_fabric_report(enum call_id call, int err)
+{
+	struct proto_msg m = { .op = PROTO_CALL_FAILED, .call = { call, (u32)err, 0 } };
+
+	/* A fabric that has ended has no journal. */
+	(void)fabric_request(&m);
 }

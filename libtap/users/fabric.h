@@ -27,7 +27,10 @@ void tap_fabric_forked(void);
  */
 int tap_fabric_ask(enum call_id call);
 
-/** tap_fabric_error() - likewise for any call: one that no rule is about is not asked for. */
+/** tap_fabric_report() - tell the journal of a call that has failed without a rule. */
+void tap_fabric_report(enum call_id call, int err);
+
+/** tap_fabric_error() - as tap_fabric_ask(), which is only called if a rule is about the call. */
 static inline int tap_fabric_error(enum call_id call)
 {
 	if (likely(!(load_relaxed(&tap_fabric_calls[call / 64]) & BIT64(call % 64))))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes calls fail that rules name, on the devices of any library below: `fail` of
- * rdmaemu-faults(7). The fabric process matches and counts, as it does for emulated programs.
+ * rdmaemu-faults(7). The fabric process matches and counts, as it does for emulated programs. Its
+ * journal gets the calls of the control path that fail by themselves, too.
  */
 #include "libtap/tap.h"
 #include "libtap/users/fabric.h"
@@ -60,6 +61,20 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 	c->ret = fault_result(id, err);
 	c->err = err;
 	return TAP_ANSWER;
+}
+
+/* Whether a call reports no failure, but an empty queue or a signal. */
+static bool fault_is_waiting(int err)
+{
+	return err == EAGAIN || err == EINTR;
+}
+
+static void fault_call_end(struct tap_call *c)
+{
+	enum call_id id = fault_call_id(c);
+
+	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
+		tap_fabric_report(id, c->failed);
 }
 
 static enum tap_verdict fault_post_begin(struct tap_post *p)
@@ -142,6 +157,7 @@ static const struct tap_user fault_user = {
 	.start = fault_start,
 	.fork_child = tap_fabric_forked,
 	.call_begin = fault_call_begin,
+	.call_end = fault_call_end,
 	.post_begin = fault_post_begin,
 	.wr_batch_begin = fault_batch_begin,
 	.poll_begin = fault_poll_begin,

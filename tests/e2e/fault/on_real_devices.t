@@ -44,6 +44,35 @@ Couldn't register MR
 rdmaemu: 1 error, 0 notices of ibv_rc_pingpong
 ibv_reg_mr(): by fault rule f1: fail call=ibv_reg_mr errno=ENOMEM nth=1 (mr:1)"
 
+# --- calls that fail without a rule
+
+cat >fails.c <<'END'
+#include <infiniband/verbs.h>
+#include <fcntl.h>
+
+int main(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = list ? ibv_open_device(list[0]) : NULL;
+	struct ibv_pd *pd = ctx ? ibv_alloc_pd(ctx) : NULL;
+	struct ibv_async_event event;
+	int i;
+
+	if (!pd || fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK))
+		return 1;
+	for (i = 0; i < 3; i++)
+		if (ibv_reg_mr(pd, NULL, 4096, IBV_ACCESS_LOCAL_WRITE) || !ibv_get_async_event(ctx, &event))
+			return 2;
+	return 0;
+}
+END
+gcc -o fails fails.c -libverbs
+is "the journal has them, and who made them" "$(real --fresh --explain -- ./fails 2>&1 |
+	sed -E 's/ [0-9]+\.[0-9]+ / TIME /g; s/\[[0-9]+\]/[PID]/; s/  +/ /g')" \
+	"rdmaemu: on real devices: rdmaemu0
+rdmaemu: 3 errors, 0 notices of ./fails
+error EFAULT TIME fails[PID] ibv_reg_mr(): no cause is known; 3 times, the last at TIME s"
+
 # --- counts
 
 rules second 'fail call=ibv_open_device errno=EMFILE nth=2'
