@@ -282,10 +282,10 @@ check-fresh: ## on bare roots of Debian SUITES=, do what README says; needs root
 # The kernel's own soft devices, rxe and siw, in a guest.
 GUESTS ?= bookworm
 .PHONY: test-real
-test-real: ## run programs on rxe and siw, plain and recorded, in guests of Debian suites GUESTS=; needs root
+test-real: ## compare programs on rxe and siw with and without rdmaemu, in guests of Debian suites GUESTS=; needs root
 	@$(if $(NO_DEPS),:,tests/deps.sh guest)
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory all $(T)/app_device_sequences
 	@for suite in $(GUESTS); do \
 		echo "# $$suite"; \
-		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/programs || exit; \
+		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/all $(GUEST_TESTS) || exit; \
 	done
