@@ -156,6 +156,10 @@ is "--dry-run prints the others" "$(outcome real --scenario mr --dry-run -- fals
 
 # --- the fabric
 
+tap=$(readlink -f "$(dirname "$R")/../lib/librdmaemu-tap.so")
+is "a program that cannot join it says so, and goes on" \
+	"$(outcome emu sh -c "RDMAEMU_REAL_SOCKET=/none LD_PRELOAD=$tap:\$LD_PRELOAD exec ./fails")" \
+	"0: rdmaemu: /none: No such file or directory: no fault rule applies to fails"
 is "status says what the fabric is for" "$(running | head -1 | grep -o ', of real devices')" ", of real devices"
 is "emulated programs do not use it" "$(outcome limit "$R" run --fabric real -- true)" \
 	"125: rdmaemu: fabric real is one of programs on real devices; choose another --fabric"
