@@ -160,6 +160,8 @@ static bool rc_send(struct vobj *a, const struct vwr *w, const struct vrx *rx)
 		return true;
 	}
 	if (inv && !vmodel_invalidate(rx->owner->actor, pd, rx->qp, w->rkey, false)) {
+		/* The key comes with the last packet: the payload is in the receive by then. */
+		fill_in_part(rx->owner->actor, &rx->q->wr[rx->q->done % VDEPTH], w->len);
 		both_fail(a, IBV_WC_RETRY_EXC_ERR, rx, IBV_WC_REM_INV_REQ_ERR);
 		return true;
 	}
