@@ -97,6 +97,7 @@ static int uc_send(struct engine *e, struct hca_qp *qp, const struct burst *b)
 
 static int uc_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
+	const bool has_imm = b->flags & BF_IMM;
 	struct resp_state s = qp->resp;
 	struct rx_wc wc = { .opcode = WCO_RECV_RDMA_WITH_IMM };
 	struct hca_mem dst;
@@ -113,7 +114,7 @@ static int uc_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	    ((b->flags & BF_LAST) && s.off + b->len != s.len) ||
 	    mem_remote(e->hca, qp, qp->pd, s.rkey, s.va, s.len, ACC_REMOTE_WRITE, &dst))
 		return uc_drop(e, qp, b, CAUSE_REFUSED, s.rkey);
-	if ((b->flags & BF_IMM) && !uc_receive(e, qp, b, &s, &rx, &wc, &ret))
+	if (has_imm && !uc_receive(e, qp, b, &s, &rx, &wc, &ret))
 		return ret;
 	ret = resp_fetch(e, qp, b, &dst, s.off);
 	if (ret)
@@ -121,7 +122,7 @@ static int uc_write(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	s.op = b->op;
 	resp_advance(&s, b, b->len);
 	wc.len = s.len;
-	if (b->flags & BF_IMM)
+	if (has_imm)
 		rx_done(e, qp, &rx, &s, b, &wc, cq_reserve(e, rx.seg, rx.cq));
 	else
 		commit_resp(e, qp, &s, qp->state);
