@@ -22,8 +22,8 @@ struct nldev;
 
 #define CONN_MAX_FDS 4u /* descriptors in one message, either way */
 
-#define CONN_NO_NODE  -1
-#define CONN_ANY_NODE -2
+#define CONN_NO_NODE  (-1)
+#define CONN_ANY_NODE (-2)
 
 /** union conn_fds - room for the descriptors of one message. */
 union conn_fds {
