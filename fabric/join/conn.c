@@ -48,6 +48,7 @@ u8 *jconn_reserve(struct jconn *c, u32 len)
 void jconn_commit(struct jconn *c, u32 len)
 {
 	c->tx.tail += len;
+	c->committed += len;
 }
 
 u32 jconn_piece(struct jconn *c, const u8 **at)

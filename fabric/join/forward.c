@@ -8,8 +8,15 @@
  * - Only frames that members send through a hub, with bodies that the codec accepts.
  * - Bursts within the credit that the receiver has granted. The hub sees BEGIN, bursts and CREDIT
  *   in the order in which the sender sends and receives them, so both count the same.
- * - Frames that cost no credit take at most half of the buffer to the receiver: the rest is for
- *   bursts, of other members, too.
+ * - Each flow, from one member to another, has at most as many bytes in the buffer to the receiver
+ *   as are free there, so some room is left whatever others have sent. A flow's frames that cost no
+ *   credit count on their own; more of them end the sender's connection.
+ *
+ * A session begins with a whole window, whether or not the receiver has taken that of the session
+ * before. So an honest sender, too, may have a burst for which the receiver's buffer has no room.
+ * The hub drops it, and with it the flow's session: credit would be lost with the burst. Until
+ * BEGIN comes it drops further bursts, as a receiver does, and when the buffer has room again it
+ * sends ASK in the receiver's name.
  *
  * What only the receiver can know (its devices, the addresses of others) it checks itself:
  * session_refuse().
@@ -18,6 +25,11 @@
 
 /* From here on queued bytes are written at once: the peer handles them while more come. */
 #define FORWARD_FLUSH_AT (256u << 10)
+
+/* Between two ASKs: members accept more of them. */
+#define FORWARD_ASK_NS NSEC_PER_SEC
+/* Between two searches for flows to ask for. */
+#define FORWARD_CHECK_NS (100 * NSEC_PER_MSEC)
 
 /* The account of what @src sends the member with id @to. */
 static struct flow *flow_get(struct fabric *f, struct member *src, u64 to)
@@ -35,6 +47,7 @@ static void flow_begin(struct flow *flow, u64 session)
 	u32 i;
 
 	flow->session = session;
+	flow->ask_at = 0;
 	for (i = 0; i < LANES; i++) {
 		flow->sent[i] = 0;
 		flow->limit[i] = JOIN_WINDOW;
@@ -141,28 +154,105 @@ static const char *forward_check(struct fabric *f, struct member *src, const str
 	}
 }
 
+/* Drop a burst, and those that follow until BEGIN comes. forward_tick() asks for that. */
+static void forward_drop(struct fabric *f, struct flow *flow)
+{
+	u64 now = real_ns();
+
+	/* A sender without a session may have sent BEGIN, or has been asked to. */
+	if (!flow->ask_at)
+		flow->ask_at = now + (flow->session ? 0 : FORWARD_ASK_NS);
+	flow->session = 0;
+	if (!f->join->asks_at)
+		f->join->asks_at = now + FORWARD_CHECK_NS;
+}
+
+/* Bytes that the buffer has room for. A frame may not fit into the end of the ring. */
+static u32 forward_room(const struct jconn *c)
+{
+	u32 used = jconn_pending(c) + JOIN_MAX_FRAME;
+
+	return used < JOIN_TX_SIZE ? JOIN_TX_SIZE - used : 0;
+}
+
+/* Room for a frame of a flow, as far as the flow may take it. Return: NULL: it may not. */
+static u8 *forward_reserve(struct jconn *c, struct flow_queue *q, u32 len)
+{
+	u64 waits = flow_queue_len(q, c->committed - jconn_pending(c));
+
+	return waits + len <= forward_room(c) ? jconn_reserve(c, len) : NULL;
+}
+
 const char *forward_input(struct fabric *f, struct member *src, const struct join_hdr *h,
 			  const u8 *frame)
 {
 	const char *why = forward_check(f, src, h, frame + JOIN_HDR);
-	struct member *m = mesh_member(f, h->dst);
-	u32 pending;
+	struct member *dst = mesh_member(f, h->dst);
+	struct flow *flow = flow_get(f, src, h->dst);
+	bool burst = h->type == JT_BURST;
+	struct flow_queue *q;
+	struct jconn *c;
 	u8 *p;
 
-	if (why || !m || !m->conn)
+	if (why || !flow || !dst || !dst->conn)
 		return why;
-	pending = jconn_pending(m->conn);
-	if (h->type != JT_BURST && pending + h->len > JOIN_TX_SIZE / 2)
-		return "more frames than their receiver takes";
-	p = jconn_reserve(m->conn, h->len);
+	c = dst->conn;
+	q = burst ? &flow->bursts : &flow->others;
+	p = burst && !flow->session ? NULL : forward_reserve(c, q, h->len);
 	if (!p) {
-		/* A lost frame would be lost credit; a new connection begins a new session. */
-		jconn_close(f, m->conn, "it is too slow: too much data waits for it");
+		if (!burst)
+			return "more frames than their receiver takes";
+		forward_drop(f, flow);
 		return NULL;
 	}
 	memcpy(p, frame, h->len);
-	jconn_commit(m->conn, h->len);
-	if (!m->conn->want_write && pending + h->len >= FORWARD_FLUSH_AT)
-		jconn_flush(f, m->conn);
+	jconn_commit(c, h->len);
+	flow_queue_add(q, c->committed, h->len);
+	if (!c->want_write && jconn_pending(c) >= FORWARD_FLUSH_AT)
+		jconn_flush(f, c);
 	return NULL;
+}
+
+void forward_begin(struct fabric *f, const struct member *m)
+{
+	struct join *j = f->join;
+	u32 i;
+
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i])
+			j->member[i]->flow[m->number - 1] = (struct flow){ 0 };
+}
+
+/* Ask @src for BEGIN, as its receiver, if that has room. Return: whether to come back for it. */
+static bool forward_ask(struct fabric *f, struct member *src, struct flow *flow, u64 now)
+{
+	struct member *dst = flow->ask_at ? mesh_member(f, flow->to) : NULL;
+
+	if (!dst || !dst->conn || !src->conn) {
+		flow->ask_at = 0;
+		return false;
+	}
+	if (now < flow->ask_at || jconn_pending(dst->conn) > JOIN_TX_SIZE / 4 ||
+	    jconn_send(f, src->conn, JT_ASK, dst->id, src->id, NULL, 0))
+		return true;
+	/* If no BEGIN follows, the next burst is dropped, too, and leads to another ASK. */
+	flow->ask_at = 0;
+	return false;
+}
+
+u64 forward_tick(struct fabric *f, u64 now)
+{
+	struct join *j = f->join;
+	bool more = false;
+	u32 i, to;
+
+	if (!j->asks_at)
+		return NEVER;
+	if (now < j->asks_at)
+		return j->asks_at;
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		for (to = 0; j->member[i] && to < JOIN_MAX_MEMBERS; to++)
+			more |= forward_ask(f, j->member[i], &j->member[i]->flow[to], now);
+	j->asks_at = more ? now + FORWARD_CHECK_NS : 0;
+	return more ? j->asks_at : NEVER;
 }

@@ -57,6 +57,7 @@ void mesh_conn_up(struct fabric *f, struct jconn *c)
 		old->member = NULL;
 		jconn_close(f, old, NULL);
 	}
+	forward_begin(f, m);
 	mesh_reroute(f);
 	if (c->state == JC_UP)
 		mesh_peers_send(f);
@@ -248,6 +249,7 @@ u64 join_tick(struct fabric *f)
 	if (j->ready_by != NEVER)
 		mesh_report_starter(f, now);
 	next = min_u64(j->ready_by, admission_tick(f, now));
+	next = min_u64(next, forward_tick(f, now));
 	for (i = 0; i < j->n_targets; i++) {
 		if (now >= j->target[i].next_try)
 			mesh_dial_target(f, &j->target[i]);

@@ -21,6 +21,7 @@
 
 #include "fabric/core/fabric.h"
 #include "fabric/common/host_port.h"
+#include "fabric/join/flow.h"
 #include "fabric/join/join.h"
 #include "fabric/join/keys.h"
 #include "fabric/join/proto.h"
@@ -112,6 +113,7 @@ struct jconn {
 	u8 *rx;
 	u32 rx_head, rx_tail; /* bytes in @rx that are not handled yet */
 	struct jbuf tx;
+	u64 committed; /* bytes that were queued since it was made */
 	char who[72]; /* address of the other end, as text */
 };
 
@@ -122,16 +124,6 @@ struct jlane {
 	u64 taken, granted; /* bytes taken from the member, and those granted to it */
 	u8 *mem;
 	u32 head, tail;
-};
-
-/**
- * struct flow - what a member has sent another one through this fabric, in its current session, and
- * may send: forward.c.
- */
-struct flow {
-	u64 to; /* id of the other one; 0: nothing yet */
-	u64 session; /* 0: BEGIN has not come */
-	u64 sent[LANES], limit[LANES]; /* bytes */
 };
 
 /** struct join_node - a node of a member, as far as it has come. */
@@ -212,6 +204,7 @@ struct join {
 	bool due; /* frames wait for the token */
 	bool full; /* a buffer had no room for a burst */
 	u64 retry_at; /* when to retry frames that could not be taken */
+	u64 asks_at; /* when to look for flows to ask for BEGIN; 0: there are none */
 	const u8 *data; /* payload of the burst that is being taken */
 	u32 n_probes; /* questions that QPs have asked: probe.c */
 	u64 node_hash[HCA_MAX_NODES]; /* of each node as it was last sent */
@@ -319,6 +312,10 @@ bool admission_allows(struct allowance *a, u32 per_s, u32 burst);
  */
 const char *forward_input(struct fabric *f, struct member *src, const struct join_hdr *h,
 			  const u8 *frame);
+/** forward_begin() - @m has a new connection: what others send it has to begin anew. */
+void forward_begin(struct fabric *f, const struct member *m);
+/** forward_tick() - ask members for sessions that have to begin. Return: when to come back. */
+u64 forward_tick(struct fabric *f, u64 now);
 
 /* --- session.c --- */
 

@@ -238,6 +238,11 @@ static u32 peer_frame(struct world_sock *s, const u8 *at, u32 have)
 		peer_proof(s, at + JOIN_HDR, h.len - JOIN_HDR);
 	if (h.type == JT_BEGIN && h.src == WORLD_FABRIC)
 		p->heard = join_u64_get(at + JOIN_HDR);
+	if (h.src != WORLD_FABRIC) {
+		p->n_asks += h.type == JT_ASK;
+		p->n_bursts += h.type == JT_BURST;
+		p->n_probes += h.type == JT_PROBE;
+	}
 	return h.len;
 }
 

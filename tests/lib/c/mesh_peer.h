@@ -54,6 +54,7 @@ struct peer {
 	struct seal send, recv;
 	u64 session; /* that it has begun last */
 	u64 heard; /* the fabric's last */
+	u32 n_asks, n_bursts, n_probes; /* frames of others that have come through the fabric */
 	u32 text_len;
 	u8 text[JOIN_MAX_FRAME + SEAL_MAX]; /* that was opened, and is no whole frame yet */
 };
