@@ -140,6 +140,15 @@ static void fork_child(void)
 	must(waitpid(pid, &status, 0) == pid && !status, "child");
 }
 
+static void leak(void)
+{
+	static char *volatile lost;
+
+	lost = malloc(77);
+	lost[0] = 1;
+	lost = NULL;
+}
+
 int main(int argc, char **argv)
 {
 	int i, keep = 0;
@@ -155,7 +164,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[i], "shell"))
 			must(!system("echo \"preload $LD_PRELOAD\""), "shell");
 		if (!strcmp(argv[i], "leak"))
-			memset(malloc(77), 1, 77);
+			leak();
 	}
 	if (!keep)
 		objects_destroy();

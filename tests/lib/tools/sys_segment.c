@@ -39,8 +39,9 @@ static void die(const char *what)
 static void fabric_connect(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	const char *path = getenv(PROTO_ENV);
 
-	strncpy(a.sun_path, getenv(PROTO_ENV) ? getenv(PROTO_ENV) : "", sizeof(a.sun_path) - 1);
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path ? path : "");
 	sock = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	if (sock < 0 || connect(sock, (struct sockaddr *)&a, sizeof(a)))
 		die("connect");

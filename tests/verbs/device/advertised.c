@@ -120,7 +120,7 @@ static bool qp_works(struct ibv_qp *qp, struct ibv_cq *cq)
 	struct ibv_wc wc;
 	int n = 0, got;
 
-	strcpy((char *)buf, "abcdefg");
+	memcpy(buf, "abcdefg", 8);
 	memset(buf + 2048, 0, 8);
 	if (ibv_post_recv(qp, &recv, &bad_recv) || ibv_post_send(qp, &send, &bad_send))
 		return false;

@@ -134,19 +134,22 @@ static ssize_t ask(int fd, uint16_t type, uint16_t flags, struct reply *r, struc
 	struct nlmsghdr h = { sizeof(h), type, NLM_F_REQUEST | flags, 7, 0 };
 	struct sockaddr_nl to = { .nl_family = AF_NETLINK };
 	struct iovec iov = { r, sizeof(*r) };
+	ssize_t n = -1;
 
 	m->msg_iov = &iov;
 	m->msg_iovlen = 1;
 	memset(r, 0, sizeof(*r));
-	if (sendto(fd, &h, sizeof(h), 0, (struct sockaddr *)&to, sizeof(to)) != sizeof(h))
-		return -1;
-	return recvmsg(fd, m, 0);
+	if (sendto(fd, &h, sizeof(h), 0, (struct sockaddr *)&to, sizeof(to)) == sizeof(h))
+		n = recvmsg(fd, m, 0);
+	m->msg_iov = NULL;
+	m->msg_iovlen = 0;
+	return n;
 }
 
 static void test_socket(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA), one = 1, value = 0;
-	struct sockaddr_nl me = { .nl_family = AF_NETLINK }, from;
+	struct sockaddr_nl me = { .nl_family = AF_NETLINK }, from = { .nl_family = AF_UNSPEC };
 	socklen_t len = sizeof(me), vlen = sizeof(value);
 	struct msghdr m = { .msg_name = &from, .msg_namelen = sizeof(from) };
 	struct pollfd p = { fd, POLLIN, 0 };

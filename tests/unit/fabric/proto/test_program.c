@@ -194,7 +194,8 @@ static void test_scripts(void)
 	script_write("#!/no/such/interpreter");
 	CU_ASSERT_EQUAL(program_read(path, &p), -ENOENT);
 	memset(line, 'x', sizeof(line));
-	memcpy(line, "#!", 2);
+	line[0] = '#';
+	line[1] = '!';
 	file_write(line, sizeof(line));
 	CU_ASSERT(program_read(path, &p) < 0);
 	script_write("#!\n");
