@@ -52,7 +52,7 @@ veth_pair() {
 	unshare -n sleep infinity &
 	PEER=$!
 	IN_PEER=(nsenter -t $PEER -n)
-	wait_for 10 other_netns || return
+	wait_for 10 other_netns $PEER || return
 	ip link set lo up && "${IN_PEER[@]}" ip link set lo up &&
 		ip link add veth0 type veth peer name veth1 netns $PEER || return
 	# No link-local addresses: they would appear a second later, and cause a GID_CHANGE event.
@@ -73,8 +73,9 @@ try_netns() {
 	veth_pair || skip_all "no veth interfaces here"
 }
 
+# other_netns PID - whether a process has made its network namespace: before that, nsenter(1) enters this one
 other_netns() {
-	[ "$(readlink /proc/$PEER/ns/net)" != "$(readlink /proc/self/ns/net)" ]
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
 }
 
 # at_client COMMAND... - run it where the client's fabric is

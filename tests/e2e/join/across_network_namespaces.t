@@ -13,10 +13,7 @@ own_netns
 unshare -n sleep 1000 &
 peer=$!
 trap 'kill $peer 2>/dev/null' EXIT
-other_ns() {
-	[ "$(readlink /proc/$peer/ns/net)" != "$(readlink /proc/self/ns/net)" ]
-}
-wait_for 10 other_ns
+wait_for 10 other_netns $peer
 IN_B=(nsenter -t $peer -n)
 ip link set lo up
 "${IN_B[@]}" ip link set lo up
