@@ -203,7 +203,7 @@ int hook_posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 }
 
 /* Remove this program's own runtime from the environment, which is as the kernel made it. */
-static __attribute__((constructor)) void env_forget_sanitizer(void)
+static void env_forget_sanitizer(void)
 {
 	int at = env_find_preload(environ);
 	char *list = at < 0 ? NULL : environ[at] + PRELOAD_LEN;
@@ -211,4 +211,11 @@ static __attribute__((constructor)) void env_forget_sanitizer(void)
 
 	if (own)
 		memmove(list, list + own, strlen(list + own) + 1);
+}
+
+static __attribute__((constructor)) void interpose_load(void)
+{
+	env_forget_sanitizer();
+	if (clock_gettime_look_up)
+		clock_gettime_look_up();
 }

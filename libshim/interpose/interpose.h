@@ -34,6 +34,14 @@ extern const char interpose_soname[];
 		(__typeof__(&hook_##name))next_symbol(&slot_, #name);                              \
 	})
 
+/* --- ptp_clock.c --- */
+
+/**
+ * clock_gettime_look_up() - when the library is loaded: find the clock_gettime() behind ours. NULL
+ * in the tap, which has none.
+ */
+__attribute__((weak)) void clock_gettime_look_up(void);
+
 /* --- real_symbol.c --- */
 
 /** next_symbol_resolve() - find @name in later libraries and cache it in @slot. Keeps errno. */

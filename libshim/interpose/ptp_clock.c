@@ -11,8 +11,8 @@
  * Other clocks pay one comparison.
  *
  * Sanitizers' runtimes ask for the time while they start, when they cannot serve what dlsym()
- * allocates. So the next definition is looked up before that or after it, by a constructor; until
- * then the kernel is asked.
+ * allocates. So the library's constructor looks up the next definition. Until then the kernel gives
+ * the time.
  */
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/path.h"
@@ -31,7 +31,7 @@ HOOK(int, clock_gettime, clockid_t clock, struct timespec *now);
 
 static void *next; /* NULL: not looked up yet */
 
-static __attribute__((constructor)) void clock_gettime_look_up(void)
+void clock_gettime_look_up(void)
 {
 	next_symbol_resolve(&next, "clock_gettime");
 }
