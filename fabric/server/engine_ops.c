@@ -86,7 +86,7 @@ static int ops_link(void *ctx, const struct burst *b)
 	return link_send(ctx, b);
 }
 
-static bool host_under_way(void *ctx, struct hca_qp *qp)
+static bool ops_under_way(void *ctx, struct hca_qp *qp)
 {
 	return link_under_way(ctx, qp);
 }
@@ -101,6 +101,6 @@ const struct engine_ops fabric_ops = {
 	.late = chaos_delay_event,
 	.kick = ops_kick,
 	.link = ops_link,
-	.under_way = host_under_way,
+	.under_way = ops_under_way,
 	.fault = fault_wr_status,
 };
