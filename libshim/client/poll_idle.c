@@ -2,10 +2,12 @@
 /**
  * DOC: pollers that wait for deliveries by the fabric process.
  *
- * Theory of operation ------------------- The fabric process delivers what crosses a link with a
- * delay or a rate, or comes from another fabric. If as many programs poll as there are CPUs, the
- * fabric process gets a CPU only at the scheduler's next tick, and every delivery takes
- * milliseconds. So a poller that found nothing gives up its CPU:
+ * Theory of operation
+ * -------------------
+ * The fabric process delivers what crosses a link with a delay or a rate, or comes from another
+ * fabric. If as many programs poll as there are CPUs, the fabric process gets a CPU only at the
+ * scheduler's next tick, and every delivery takes milliseconds. So a poller that found nothing
+ * gives up its CPU:
  *
  *  - First by sched_yield(). If only the fabric process, which runs for microseconds, wants the
  *    CPU, the poller continues at once. If other threads are busy, each yield costs the time slices
@@ -47,7 +49,7 @@
 #define TIGHT_NS     100000ull /* time between two looks, of 32 polls each, of a tight loop */
 #define LAG_BYTES    (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
 #define LAG_SLEEP_NS 300000ull
-#define DIRECT_NS    10000000ull /* how long the answer of has_direct_qp() is cached */
+#define DIRECT_NS    10000000ull /* how long the answer of shim_poll_has_direct() is cached */
 #define LOST_NS	     500000ull /* a gap between two looks that may be another's time slice */
 #define SHARED_NS    50000000ull /* for how long a CPU counts as shared after one */
 #define SHARED_SLEEP 50000ull /* ns */
@@ -58,11 +60,11 @@ static bool is_direct_qp(const struct hca_qp *qp)
 	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD);
 }
 
-/* Whether this process has a connection that bypasses the fabric process; cached for DIRECT_NS. */
-static bool has_direct_qp(u64 now)
+bool shim_poll_has_direct(void)
 {
 	static u64 looked;
 	static bool found;
+	u64 now = sys_now();
 	u32 i, high = load_relaxed(&shim.hca->tab[TAB_QP].high);
 	bool any = false;
 
@@ -91,8 +93,6 @@ bool shim_poll_idle(struct poll_idle *idle)
 		return false;
 	}
 	idle->looks++;
-	if (has_direct_qp(now))
-		return false;
 	if (!idle->patient &&
 	    spun < (yield_adaptive(&idle->crowd, sys_now, CROWD_NS) ? YIELD_NS : SPIN_NS))
 		return false;

@@ -40,7 +40,16 @@ struct poll_shared {
 
 /* --- poll_idle.c --- */
 
-/** shim_poll_idle() - nothing was found again: maybe sleep. Return: whether to look again. */
+/**
+ * shim_poll_has_direct() - whether this process has a connection on which the peer delivers by
+ * itself, and wakes no poller. The answer may be 10 ms old.
+ */
+bool shim_poll_has_direct(void);
+/**
+ * shim_poll_idle() - nothing was found again: maybe sleep, until the fabric process delivers.
+ *
+ * Return: whether to look again.
+ */
 bool shim_poll_idle(struct poll_idle *idle);
 /**
  * shim_poll_give_way() - nothing was found: sleep if captures lag. Return: whether to look again.

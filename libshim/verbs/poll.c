@@ -198,8 +198,9 @@ bool shim_cq_idle(struct shim_cq *cq)
 		return true;
 	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
 		return true;
-	if (unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_idle(&cq->idle))
-		return true;
+	/* A delivery by the fabric process ends a sleep; the peer's own does not. */
+	if (unlikely(load_relaxed(&shim.hca->n_via)) && !shim_poll_has_direct())
+		return shim_poll_idle(&cq->idle);
 	return cq_poll_shared(cq, idle);
 }
 
