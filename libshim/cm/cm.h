@@ -2,11 +2,12 @@
 /**
  * DOC: the rdma_cm's objects as this process holds them.
  *
- * Theory of operation ------------------- The engine does what the kernel does (emulator/cm/cm.h);
- * this folder does what librdmacm does. It holds identifiers with the public part that the program
- * sees, translates and counts events, makes calls synchronous, and moves the QP of an identifier
- * through its states as its connection is made. As in librdmacm, the prefix of its functions is
- * ucma_.
+ * Theory of operation
+ * -------------------
+ * The engine does what the kernel does (emulator/cm/cm.h); this folder does what librdmacm does. It
+ * holds identifiers with the public part that the program sees, translates and counts events, makes
+ * calls synchronous, and moves the QP of an identifier through its states as its connection is
+ * made. As in librdmacm, the prefix of its functions is ucma_.
  *
  *  - An identifier's uid is its own address. An event of a client's own channel names the
  *    identifier by it. An identifier lives as long as events of it can be read: rdma_destroy_id(3)

@@ -2,10 +2,12 @@
 /**
  * DOC: the shadow of the HCA's region table: the memory regions of this process.
  *
- * Theory of operation ------------------- The poster gathers small payloads and the poller places
- * them, in the program's own context. Before they touch memory, they must know whether the key is
- * valid and the range fits. This table tells them without a lock. If it answers no, the work
- * request goes to the engine unchanged, and the engine decides.
+ * Theory of operation
+ * -------------------
+ * The poster gathers small payloads and the poller places them, in the program's own context.
+ * Before they touch memory, they must know whether the key is valid and the range fits. This table
+ * tells them without a lock. If it answers no, the work request goes to the engine unchanged, and
+ * the engine decides.
  *
  * Each entry has a sequence number, which is odd while the entry changes. For a reader that meets a
  * change the answer is no.

@@ -2,9 +2,11 @@
 /**
  * DOC: `rdmaemu fault try`: which packets of a captured trace rules would hit.
  *
- * Theory of operation ------------------- The matcher of the fabric process evaluates the rules,
- * and it needs a fabric. So one is made whose nodes are the addresses of the trace and whose clock
- * is that of the trace, and in which nothing happens. The file is read twice, see connection.h:
+ * Theory of operation
+ * -------------------
+ * The matcher of the fabric process evaluates the rules, and it needs a fabric. So one is made
+ * whose nodes are the addresses of the trace and whose clock is that of the trace, and in which
+ * nothing happens. The file is read twice, see connection.h:
  *
  * 1. for its connections and nodes;
  * 2. to match each packet with the rules, in the order of fabric/fault/tx.c.

@@ -3,9 +3,11 @@
  * DOC: `rdmaemu replay DIR --as PROGRAM -- OTHER`: which part of a trace is played, and whether the
  * real program runs.
  *
- * Theory of operation ------------------- An episode is what followed one live command. Its
- * programs have the line "episode N" in pN/program. Those that also have "as PROGRAM" are the part
- * of that program, played one after the other; "request COMMAND" is the live command.
+ * Theory of operation
+ * -------------------
+ * An episode is what followed one live command. Its programs have the line "episode N" in
+ * pN/program. Those that also have "as PROGRAM" are the part of that program, played one after the
+ * other; "request COMMAND" is the live command.
  *
  * Programs without such lines, which `rdmaemu record` has written, are an episode as well: PROGRAM
  * is found by name or number, and its request is the command of any other program.
