@@ -96,9 +96,9 @@ WORLD_SRC   := $(wildcard tests/lib/c/mesh_*.c fabric/join/*.c fabric/link/*.c) 
 U := $(T)/unit
 $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/preload.c)
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
-$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: \
-	$(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
-$(U)/fabric/fault/test_rules $(U)/fabric/fault/test_contradiction: UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
+FABRIC_UNITS := $(addprefix $(U)/fabric/,fault/test_rules fault/test_contradiction server/test_socket_watch)
+$(FABRIC_UNITS): $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
+$(FABRIC_UNITS): UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/server/test_account: $(call objs,fabric/server/account.c)
 $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabric/join/codec.c fabric/join/codec_burst.c)

@@ -48,7 +48,12 @@ struct server {
 
 /* --- socket_watch.c --- */
 
-/** server_file_is_own() - whether @path is still the file that @own describes. */
+/**
+ * server_file_is_own() - whether @path is still the file that @own describes.
+ *
+ * Linux reports the removal of a file (IN_ATTRIB) a moment before the path ceases to lead to it. In
+ * that moment the file has no link, and is no longer its owner's.
+ */
 bool server_file_is_own(const char *path, const struct stat *own);
 /** server_watch_socket() - leave when the file of the socket is removed. Return: 0 or -errno. */
 int server_watch_socket(struct fabric *f);

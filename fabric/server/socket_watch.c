@@ -15,7 +15,8 @@ bool server_file_is_own(const char *path, const struct stat *own)
 {
 	struct stat st;
 
-	return !lstat(path, &st) && st.st_ino == own->st_ino && st.st_dev == own->st_dev;
+	return !lstat(path, &st) && st.st_nlink && st.st_ino == own->st_ino &&
+	       st.st_dev == own->st_dev;
 }
 
 static void socket_on_change(struct fabric *f, struct watch *w, u32 events)
