@@ -35,15 +35,18 @@ in_one() {
 	[ "$SETTING" != one ] || "$@"
 }
 
+# A command after these words runs as root of a new network namespace. Root needs no user namespace for that, and cannot
+# have one in a chroot.
+NEW_NETNS=(unshare -n)
+[ "$(id -u)" = 0 ] || NEW_NETNS=(unshare -rn)
+
 # own_netns ARGS... - restart the test in a network namespace of its own, in which it is root; once
 own_netns() {
-	local ns=(unshare -n)
 	[ -z "${IN_NETNS-}" ] || return 0
 	need unshare nsenter ip
-	[ "$(id -u)" = 0 ] || ns=(unshare -rn)
-	"${ns[@]}" true 2>/dev/null || skip_all "cannot make network namespaces"
+	"${NEW_NETNS[@]}" true 2>/dev/null || skip_all "cannot make network namespaces"
 	export TEST_DIR IN_NETNS=1
-	exec "${ns[@]}" "$0" "$@"
+	exec "${NEW_NETNS[@]}" "$0" "$@"
 }
 
 # veth_pair - make a second namespace: a process in it is PEER, a command that enters it is IN_PEER. This
@@ -67,7 +70,8 @@ veth_pair() {
 
 # try_netns ARGS... - restart the test in a network namespace of its own with a veth pair, where one can be made
 try_netns() {
-	[ -n "${IN_NETNS-}" ] || ! unshare -rn true 2>/dev/null || own_netns "$@"
+	[ -n "${IN_NETNS-}" ] || ! command -v nsenter >/dev/null || ! command -v ip >/dev/null ||
+		! "${NEW_NETNS[@]}" true 2>/dev/null || own_netns "$@"
 	[ -n "${IN_NETNS-}" ] || return 0
 	trap setting_end EXIT
 	veth_pair || skip_all "no veth interfaces here"

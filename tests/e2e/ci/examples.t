@@ -3,6 +3,10 @@
 # settings: one: examples, with hosts of their own
 # The examples of docs/guide/ci.md, as far as they can be checked where there are no containers.
 . "$(dirname "$0")/../../lib/lib.sh"
+
+# The servers of the examples use the programs' default ports.
+try_netns "$@"
+
 cd "$TOP/examples" || exit 1
 PATH=$(dirname "$RDMAEMU"):$PATH
 
