@@ -116,6 +116,13 @@ struct engine {
 
 #define ENGINE_FABRIC (~0u)
 
+/** budget_reset() - let this holding of the token do as much as a new one. */
+static inline void budget_reset(struct engine *e)
+{
+	e->budget_bytes = BUDGET_BYTES;
+	e->budget_wrs = BUDGET_WRS;
+}
+
 /** budget_left() - whether this holding of the token may do more. */
 static inline bool budget_left(const struct engine *e)
 {
@@ -214,8 +221,8 @@ void commit_redo(struct engine *e);
 /* --- engine/relay_serve.c --- */
 
 /**
- * relay_serve() - run the QPs that were rung, within the budget. For the fabric process, token
- * held. A QP that uses up the budget has its next turn last.
+ * relay_serve() - run the QPs that were rung, within a budget of their own. For the fabric process,
+ * token held. A QP that uses up the budget has its next turn last.
  */
 void relay_serve(struct engine *e);
 

@@ -73,8 +73,7 @@ bool engine_steal(struct engine *e, u64 dead)
 	if (!__atomic_compare_exchange_n(&hca->token, &dead, e->token, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_SEQ_CST))
 		return false;
-	e->budget_bytes = BUDGET_BYTES;
-	e->budget_wrs = BUDGET_WRS;
+	budget_reset(e);
 	e->kick = true;
 	hca->cur_qp = 0;
 	hca->steals++;
@@ -222,8 +221,7 @@ void engine_flush_client(struct engine *e, u32 client)
 		store_relaxed(&qp->state, QPS_ERR);
 		qp_timer_arm(e, qp, 0);
 		do {
-			e->budget_bytes = BUDGET_BYTES;
-			e->budget_wrs = BUDGET_WRS;
+			budget_reset(e);
 		} while (!qp_flush(e, qp, seg));
 	}
 	for (i = 0; i < hca->tab[TAB_WQ].high; i++) {

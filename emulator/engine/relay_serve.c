@@ -44,6 +44,7 @@ void relay_serve(struct engine *e)
 
 	if (!load_relaxed(&e->hca->via_any))
 		return;
+	budget_reset(e);
 	e->hca->via_from = 0;
 	if (from)
 		relay_serve_from(e, from);

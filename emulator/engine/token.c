@@ -30,10 +30,9 @@
 #define FEW_CLIENTS 32u /* any of so many serves all the others */
 #define NAP_NS	    20000u
 
-static void budget_reset(struct engine *e)
+static void holding_begin(struct engine *e)
 {
-	e->budget_bytes = BUDGET_BYTES;
-	e->budget_wrs = BUDGET_WRS;
+	budget_reset(e);
 	e->kick = false;
 }
 
@@ -60,7 +59,7 @@ bool engine_try(struct engine *e)
 {
 	if (!token_cas(e->hca, TOKEN_FREE, e->token))
 		return false;
-	budget_reset(e);
+	holding_begin(e);
 	return true;
 }
 
@@ -76,7 +75,7 @@ int engine_enter(struct engine *e)
 		backoff_wait(tries, NAP_NS);
 		tries += tries < REST_SPINS;
 	}
-	budget_reset(e);
+	holding_begin(e);
 	return 0;
 }
 

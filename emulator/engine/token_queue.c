@@ -99,8 +99,7 @@ static bool token_queue_take(struct engine *e, u32 ticket)
 	if (!__atomic_compare_exchange_n(&e->hca->token, &token, e->token, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_SEQ_CST))
 		return false;
-	e->budget_bytes = BUDGET_BYTES;
-	e->budget_wrs = BUDGET_WRS;
+	budget_reset(e);
 	e->kick = false;
 	return true;
 }

@@ -122,7 +122,6 @@ void isolated_serve(struct fabric *f)
 	isolated_serve_part(f, true);
 	/* Doorbells that they have rung for others are in the segments, too. */
 	exchange(&hca->pending, 0);
-	f->engine.budget_bytes = BUDGET_BYTES;
-	f->engine.budget_wrs = BUDGET_WRS;
+	budget_reset(&f->engine);
 	f->server->work.active_at = real_ns();
 }

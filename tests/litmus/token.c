@@ -129,8 +129,7 @@ static void relay_sleep(void)
 static void relay_init(void)
 {
 	token_init();
-	engine[2].budget_bytes = BUDGET_BYTES;
-	engine[2].budget_wrs = BUDGET_WRS;
+	budget_reset(&engine[2]);
 }
 
 /* A poller that sleeps, and a delivery. */

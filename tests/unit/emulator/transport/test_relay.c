@@ -103,10 +103,34 @@ static void test_never_asked(void)
 	emu_free(m);
 }
 
+/* The fabric process serves others first in a holding: programs, other fabrics. */
+static void test_own_budget(void)
+{
+	struct emu_qp more[2];
+	u32 i;
+
+	up(8, 0);
+	for (i = 0; i < 2; i++) {
+		emu_connect(m, 0, 1, &emu_conn_defaults, &more[i], &b);
+		m->hca->qp[more[i].slot].path.via = 1;
+		emu_post(m, &more[i], WR_SEND, i, m->c[0].mem, 100);
+		emu_ring(m, &more[i]);
+	}
+	engine_enter(&m->fabric);
+	m->hca->via_from = more[1].slot;
+	m->fabric.budget_wrs = 0;
+	relay_serve(&m->fabric);
+	engine_leave(&m->fabric);
+	CU_ASSERT_EQUAL(sent, 2);
+	CU_ASSERT_EQUAL(m->hca->via_from, 0);
+	emu_free(m);
+}
+
 static const struct cu_test tests[] = {
 	{ "no packet counts as lost while it is under way", test_held },
 	{ "when it is not, the timeouts count", test_lost },
 	{ "a link that may lose packets has its timeouts", test_never_asked },
+	{ "QPs run though others have used up a holding", test_own_budget },
 	{ NULL, NULL },
 };
 
