@@ -138,20 +138,7 @@ static void tap_call_set_lkey(const struct ibv_mr *mr)
 void tap_call_fail(struct tap_call *c, int err)
 {
 	c->err = err;
-	switch (vcall_descs[c->call].ret) {
-	case VRET_ERR:
-		c->ret = (u64)err;
-		break;
-	case VRET_M1:
-	case VRET_REREG:
-		c->ret = (u64)-1;
-		break;
-	case VRET_COUNT:
-		c->ret = (u64) - (int64_t)err;
-		break;
-	default:
-		c->ret = 0;
-	}
+	c->ret = vcall_failure(c->call, err);
 }
 
 bool tap_call_begin(struct tap_call *c, enum vcall call, const u64 *args)

@@ -10,7 +10,7 @@
 #define ERRNO_MAX 133 /* EHWPOISON, the last one of Linux */
 
 const struct call_desc call_descs[CALL_COUNT] = {
-#define CALL_DESC(name, how, ...) [CALL_##name] = { #name, how, { __VA_ARGS__ } },
+#define CALL_DESC(name, ...) [CALL_##name] = { #name, { __VA_ARGS__ } },
 	CALLS(CALL_DESC)
 #undef CALL_DESC
 };

@@ -33,24 +33,6 @@ static enum call_id fault_call_id(const struct tap_call *c)
 	return (enum call_id)call_ids[c->call];
 }
 
-/* By the table of the fabric's protocol, as the emulator does. */
-static u64 fault_result(enum call_id id, int err)
-{
-	switch (call_descs[id].how) {
-	case CALL_NULL:
-		return 0;
-	case CALL_MINUS1:
-		return (u64)-1;
-	case CALL_ERRNO:
-		return (u64)err;
-	case CALL_NEG:
-		return (u64)-err;
-	case CALL_REREG:
-		return (u64)IBV_REREG_MR_ERR_CMD;
-	}
-	return 0;
-}
-
 static enum tap_verdict fault_call_begin(struct tap_call *c)
 {
 	enum call_id id = fault_call_id(c);
@@ -58,8 +40,7 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 
 	if (!err)
 		return TAP_PASS;
-	c->ret = fault_result(id, err);
-	c->err = err;
+	tap_call_fail(c, err);
 	return TAP_ANSWER;
 }
 

@@ -33,6 +33,7 @@ enum vret {
 	VRET_M1, /* 0, or -1 with errno */
 	VRET_REREG, /* 0, or enum ibv_rereg_mr_err_code with errno */
 	VRET_COUNT, /* a number, or minus errno */
+	VRET_INDEX, /* a number, or -1 with errno */
 	VRET_DEVS, /* list of devices, or NULL with errno */
 	VRET_CTXS, /* list of contexts, or NULL with errno */
 	VRET_NEW = 64,
@@ -167,6 +168,12 @@ uint32_t vcall_made_kinds(enum vcall call, const uint64_t *args);
  * failed.
  */
 int vcall_error(enum vcall call, uint64_t ret, int err);
+
+/**
+ * vcall_failure() - the result by which a call reports the error @err, integers sign-extended. For
+ * calls of VRET_VOID and VRET_INT, which report none, 0.
+ */
+uint64_t vcall_failure(enum vcall call, int err);
 
 /* --- parse.c --- */
 

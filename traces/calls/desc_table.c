@@ -141,6 +141,7 @@
 #define VRET_m1	   VRET_M1
 #define VRET_rereg VRET_REREG
 #define VRET_count VRET_COUNT
+#define VRET_index VRET_INDEX
 #define VRET_fork  VRET_INT
 #define VRET_devs  VRET_DEVS
 #define VRET_ctxs  VRET_CTXS

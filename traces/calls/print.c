@@ -55,8 +55,27 @@ int vcall_error(enum vcall call, uint64_t ret, int err)
 		return r ? (err ? err : EIO) : 0;
 	case VRET_COUNT:
 		return (int64_t)ret < 0 ? (int)-(int64_t)ret : 0;
+	case VRET_INDEX:
+		return r < 0 ? (err ? err : EIO) : 0;
 	default:
 		return ret ? 0 : (err ? err : EIO);
+	}
+}
+
+uint64_t vcall_failure(enum vcall call, int err)
+{
+	switch (vcall_descs[call].ret) {
+	case VRET_ERR:
+		return (uint64_t)err;
+	case VRET_M1:
+	case VRET_INDEX:
+		return UINT64_MAX;
+	case VRET_REREG:
+		return (uint64_t)(int64_t)IBV_REREG_MR_ERR_CMD;
+	case VRET_COUNT:
+		return (uint64_t) - (int64_t)err;
+	default:
+		return 0;
 	}
 }
 
@@ -86,6 +105,9 @@ static void call_print_result(struct vwalk *w, uint32_t kind, uint64_t ret, int 
 	case VRET_VOID:
 		vwalk_print(w, "void");
 		break;
+	case VRET_INDEX:
+		vwalk_print(w, "%d", (int)ret);
+		return;
 	case VRET_INT:
 	case VRET_COUNT:
 		if (failed)

@@ -58,6 +58,7 @@
 #define VR_m1	 int
 #define VR_rereg int
 #define VR_count ssize_t
+#define VR_index int
 #define VR_fork	 enum ibv_fork_status
 #define VR_devs	 struct ibv_device **
 #define VR_ctxs	 struct ibv_context **
@@ -257,7 +258,7 @@
 	X(ibv_query_gid_type, m1, SYM, (ctx, context), (u8, port_num), (uint, index),              \
 	  (out_u32, type))                                                                         \
 	X(ibv_query_pkey, m1, SYM, (ctx, context), (u8, port_num), (int, index), (out_be16, pkey)) \
-	X(ibv_get_pkey_index, int, SYM, (ctx, context), (u8, port_num), (be16, pkey))              \
+	X(ibv_get_pkey_index, index, SYM, (ctx, context), (u8, port_num), (be16, pkey))            \
 	X(ibv_query_rt_values_ex, err, INL, (ctx, context), (values, values))                      \
 	X(ibv_alloc_pd, pd, SYM, (ctx, context))                                                   \
 	X(ibv_dealloc_pd, err, SYM, (end_pd, pd))                                                  \

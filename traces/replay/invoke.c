@@ -34,6 +34,7 @@ static int invoke_query_gid_type(struct ibv_context *ctx, uint8_t port, unsigned
 #define RUN_m1(e)    INT(e)
 #define RUN_rereg(e) INT(e)
 #define RUN_count(e) INT(e)
+#define RUN_index(e) INT(e)
 #define RUN_fork(e)  INT(e)
 #define RUN_devs(e)  PTR(e)
 #define RUN_ctxs(e)  PTR(e)

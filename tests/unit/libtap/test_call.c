@@ -218,6 +218,34 @@ static void test_answer(void)
 	ibv_close_device(ctx);
 }
 
+/* Each kind of result, with the value by which the call's man page reports an error. */
+static void test_error_values(void)
+{
+	static const struct {
+		enum vcall call;
+		s64 ret;
+		int failed;
+	} rows[] = {
+		{ VCALL_ibv_alloc_pd, 0, EDQUOT },
+		{ VCALL_ibv_dealloc_pd, EDQUOT, EDQUOT },
+		{ VCALL_ibv_close_device, -1, EDQUOT },
+		{ VCALL_ibv_query_gid_table, -EDQUOT, EDQUOT },
+		{ VCALL_ibv_get_pkey_index, -1, EDQUOT },
+		{ VCALL_ibv_rereg_mr, IBV_REREG_MR_ERR_CMD, EDQUOT },
+		{ VCALL_ibv_query_qp_data_in_order, 0, 0 },
+	};
+	struct tap_call c;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		c = (struct tap_call){ .call = rows[i].call };
+		tap_call_fail(&c, EDQUOT);
+		CU_ASSERT_EQUAL((s64)c.ret, rows[i].ret);
+		CU_ASSERT_EQUAL(c.err, EDQUOT);
+		CU_ASSERT_EQUAL(vcall_error(c.call, c.ret, c.err), rows[i].failed);
+	}
+}
+
 static struct tap_call outer; /* as user "a" has seen it */
 
 static void change_to_failure(struct tap_call *c)
@@ -344,6 +372,7 @@ int main(void)
 		{ "a call that fails makes and destroys nothing", test_failure },
 		{ "errno is the library's", test_errno },
 		{ "a user answers a call, and only those further out see it", test_answer },
+		{ "a failed call reports its error as its man page says", test_error_values },
 		{ "a user changes a result before objects are registered", test_change },
 		{ "a call within a call is carried out unseen", test_inner },
 		{ "objects are found by address and number until they are gone", test_objects },
