@@ -9,36 +9,15 @@
  *
  * Others, as one with a DMA handle, are carried out and noted.
  */
+#include "libshim/interpose/mr_init_attr.h"
 #include "libtap/call.h"
 #include "libtap/next_symbol.h"
 #include "libtap/ops.h"
 
-/** struct reg_attr - struct ibv_mr_init_attr. */
-struct reg_attr {
-	size_t length;
-	int access;
-	u64 comp_mask;
-	u64 iova;
-	void *addr;
-	int fd;
-	u64 fd_offset;
-	void *dmah;
-	void *buf;
-};
-
-/* enum ibv_mr_init_attr_mask */
-enum {
-	REG_IOVA = 1 << 0,
-	REG_ADDR = 1 << 1,
-	REG_FD = 1 << 2,
-	REG_FD_OFFSET = 1 << 3,
-	REG_BUF = 1 << 5,
-};
-
 SHIM_EXPORT struct ibv_mr *wrap_reg_buf_mr(struct ibv_pd *pd, void *buf, void *addr, size_t length,
 					   int access) __asm__("ibv_reg_buf_mr");
 SHIM_EXPORT struct ibv_mr *wrap_reg_mr_ex(struct ibv_pd *pd,
-					  struct reg_attr *attr) __asm__("ibv_reg_mr_ex");
+					  struct mr_init_attr *attr) __asm__("ibv_reg_mr_ex");
 
 /*
  * Shows the result, and leaves the tap. @buf: the registration names a buffer: if it fails, the
@@ -73,22 +52,22 @@ struct ibv_mr *wrap_reg_buf_mr(struct ibv_pd *pd, void *buf, void *addr, size_t 
 }
 
 /* The call of 44 that registers the same; VCALL_COUNT: there is none. */
-static enum vcall reg_attr_call(const struct reg_attr *a, u64 *args)
+static enum vcall reg_attr_call(const struct mr_init_attr *a, u64 *args)
 {
-	const u64 mask = a->comp_mask & ~(u64)REG_BUF;
+	const u64 mask = a->comp_mask & ~(u64)MR_INIT_BUF;
 
 	args[2] = a->length;
 	switch (mask) {
-	case REG_ADDR:
+	case MR_INIT_ADDR:
 		args[1] = (uintptr_t)a->addr;
 		args[3] = (u64)a->access;
 		return VCALL_ibv_reg_mr;
-	case REG_ADDR | REG_IOVA:
+	case MR_INIT_ADDR | MR_INIT_IOVA:
 		args[1] = (uintptr_t)a->addr;
 		args[3] = a->iova;
 		args[4] = (u64)a->access;
 		return VCALL_ibv_reg_mr_iova2;
-	case REG_FD | REG_FD_OFFSET | REG_IOVA:
+	case MR_INIT_FD | MR_INIT_FD_OFFSET | MR_INIT_IOVA:
 		args[1] = a->fd_offset;
 		args[3] = a->iova;
 		args[4] = (u64)a->fd;
@@ -99,7 +78,7 @@ static enum vcall reg_attr_call(const struct reg_attr *a, u64 *args)
 	}
 }
 
-struct ibv_mr *wrap_reg_mr_ex(struct ibv_pd *pd, struct reg_attr *attr)
+struct ibv_mr *wrap_reg_mr_ex(struct ibv_pd *pd, struct mr_init_attr *attr)
 {
 	u64 args[VCALL_ARGS] = { (uintptr_t)pd };
 	static void *slot;
@@ -125,5 +104,5 @@ struct ibv_mr *wrap_reg_mr_ex(struct ibv_pd *pd, struct reg_attr *attr)
 	}
 	if (tap_call_begin(&c, call, args))
 		c.ret = (uintptr_t)lower(pd, attr);
-	return reg_end(&c, attr->comp_mask & REG_BUF);
+	return reg_end(&c, attr->comp_mask & MR_INIT_BUF);
 }

@@ -8,6 +8,7 @@
  * its own has: a buffer is ordinary memory, it is no dma-buf, and there are no DMA handles.
  */
 #include "libshim/interpose/export.h"
+#include "libshim/interpose/mr_init_attr.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/objects.h"
 
@@ -22,36 +23,12 @@ struct shim_buf {
 	size_t size;
 };
 
-/** struct mr_attr - struct ibv_mr_init_attr. */
-struct mr_attr {
-	size_t length;
-	int access;
-	u64 comp_mask;
-	u64 iova;
-	void *addr;
-	int fd;
-	u64 fd_offset;
-	void *dmah;
-	struct shim_buf *buf;
-};
-
-_Static_assert(sizeof(struct mr_attr) == 72, "struct ibv_mr_init_attr of verbs.h");
-
-/* enum ibv_mr_init_attr_mask */
-enum {
-	MASK_IOVA = 1 << 0,
-	MASK_ADDR = 1 << 1,
-	MASK_FD = 1 << 2,
-	MASK_FD_OFFSET = 1 << 3,
-	MASK_BUF = 1 << 5,
-};
-
 SHIM_EXPORT void *buf_alloc(struct ibv_pd *pd, size_t size,
 			    struct shim_buf **out) __asm__("ibv_alloc_buf");
 SHIM_EXPORT void buf_free(struct shim_buf *buf) __asm__("ibv_free_buf");
 SHIM_EXPORT int buf_export_fd(struct shim_buf *buf) __asm__("ibv_export_buf_dmabuf_fd");
 SHIM_EXPORT struct ibv_mr *mr_reg_by_attr(struct ibv_pd *pd,
-					  const struct mr_attr *attr) __asm__("ibv_reg_mr_ex");
+					  const struct mr_init_attr *attr) __asm__("ibv_reg_mr_ex");
 SHIM_EXPORT struct ibv_mr *mr_reg_buf(struct ibv_pd *pd, struct shim_buf *buf, void *addr,
 				      size_t length, int access) __asm__("ibv_reg_buf_mr");
 
@@ -100,42 +77,43 @@ int buf_export_fd(struct shim_buf *buf)
 }
 
 /* Whether the attributes name a part of a buffer that was allocated with this PD. */
-static bool mr_attr_is_in_buf(const struct ibv_pd *pd, const struct mr_attr *a)
+static bool mr_attr_is_in_buf(const struct ibv_pd *pd, const struct mr_init_attr *a)
 {
 	const struct shim_buf *buf = a->buf;
 	uintptr_t off;
 
-	if (!buf_is_valid(buf) || buf->pd != pd || !(a->comp_mask & MASK_ADDR) ||
-	    (a->comp_mask & (MASK_FD | MASK_FD_OFFSET)) || a->addr < buf->addr)
+	if (!buf_is_valid(buf) || buf->pd != pd || !(a->comp_mask & MR_INIT_ADDR) ||
+	    (a->comp_mask & (MR_INIT_FD | MR_INIT_FD_OFFSET)) || a->addr < buf->addr)
 		return false;
 	off = (uintptr_t)a->addr - (uintptr_t)buf->addr;
 	return off <= buf->size && a->length <= buf->size - off;
 }
 
-static struct ibv_mr *mr_reg_fd(struct ibv_pd *pd, const struct mr_attr *a)
+static struct ibv_mr *mr_reg_fd(struct ibv_pd *pd, const struct mr_init_attr *a)
 {
-	const u64 need = MASK_FD | MASK_FD_OFFSET | MASK_IOVA;
+	const u64 need = MR_INIT_FD | MR_INIT_FD_OFFSET | MR_INIT_IOVA;
 
-	if ((a->comp_mask & MASK_ADDR) || (a->comp_mask & need) != need)
+	if ((a->comp_mask & MR_INIT_ADDR) || (a->comp_mask & need) != need)
 		return fail_null(-EINVAL);
 	return ibv_reg_dmabuf_mr(pd, a->fd_offset, a->length, a->iova, a->fd, a->access);
 }
 
 /** mr_reg_by_attr() - ibv_reg_mr_ex(3). Return: MR, or NULL with errno. */
-struct ibv_mr *mr_reg_by_attr(struct ibv_pd *pd, const struct mr_attr *a)
+struct ibv_mr *mr_reg_by_attr(struct ibv_pd *pd, const struct mr_init_attr *a)
 {
-	const u64 known = MASK_IOVA | MASK_ADDR | MASK_FD | MASK_FD_OFFSET | MASK_BUF;
+	const u64 known =
+		MR_INIT_IOVA | MR_INIT_ADDR | MR_INIT_FD | MR_INIT_FD_OFFSET | MR_INIT_BUF;
 	u64 iova;
 
-	if ((a->comp_mask & MASK_BUF) && !mr_attr_is_in_buf(pd, a))
+	if ((a->comp_mask & MR_INIT_BUF) && !mr_attr_is_in_buf(pd, a))
 		return fail_null(-EINVAL);
 	if (a->comp_mask & ~known)
 		return fail_null(-EOPNOTSUPP);
-	if (a->comp_mask & MASK_FD)
+	if (a->comp_mask & MR_INIT_FD)
 		return mr_reg_fd(pd, a);
-	if (!(a->comp_mask & MASK_ADDR) || (a->comp_mask & MASK_FD_OFFSET))
+	if (!(a->comp_mask & MR_INIT_ADDR) || (a->comp_mask & MR_INIT_FD_OFFSET))
 		return fail_null(-EINVAL);
-	iova = a->comp_mask & MASK_IOVA ? a->iova : (uintptr_t)a->addr;
+	iova = a->comp_mask & MR_INIT_IOVA ? a->iova : (uintptr_t)a->addr;
 	return ibv_reg_mr_iova2(pd, a->addr, a->length, iova, (unsigned int)a->access);
 }
 
@@ -143,10 +121,10 @@ struct ibv_mr *mr_reg_by_attr(struct ibv_pd *pd, const struct mr_attr *a)
 struct ibv_mr *mr_reg_buf(struct ibv_pd *pd, struct shim_buf *buf, void *addr, size_t length,
 			  int access)
 {
-	const struct mr_attr attr = {
+	const struct mr_init_attr attr = {
 		.length = length,
 		.access = access,
-		.comp_mask = MASK_BUF | MASK_ADDR,
+		.comp_mask = MR_INIT_BUF | MR_INIT_ADDR,
 		.addr = addr,
 		.buf = buf,
 	};

@@ -114,7 +114,7 @@ for folder in client verbs cm; do
 done
 nothing "the tap includes itself, the table of calls, and how the shim stands between" \
 	not_in libtap/users includes libtap \
-	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export)\.h|emulator/types\.h"
+	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export|mr_init_attr)\.h|emulator/types\.h"
 nothing "its users include the tap, the table of calls, and the fabric's client protocol" includes libtap/users \
 	"$(in_folders 'libtap|libtap/users|traces/calls|fabric/proto')|emulator/(types|seg)\.h"
 nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
