@@ -14,6 +14,7 @@ struct client;
 struct fabric;
 struct fault_pkt;
 struct hca_work;
+struct journal_entry;
 struct proto_msg;
 
 /* --- action.c --------------------------------------------------------------------------------- */
@@ -46,13 +47,25 @@ u32 fault_wr_status(void *ctx, struct hca_work *work);
 int fault_call_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
 /** fault_call_failed() - PROTO_CALL_FAILED. Return: 0, -EINVAL or -EOPNOTSUPP. */
 int fault_call_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m);
-/** fault_call_flush_journal() - put failed calls into the journal. Token held. */
+/** fault_call_journal() - put an entry into the journal, as soon as the token can be taken. */
+void fault_call_journal(struct fabric *f, const struct journal_entry *j);
+/** fault_call_flush_journal() - put entries that wait into the journal. Token held. */
 void fault_call_flush_journal(struct fabric *f);
 /**
  * fault_call_update_masks() - rules have changed, or @cl (NULL: all) is new: set which of its calls
  * ask.
  */
 void fault_call_update_masks(struct fabric *f, struct client *cl);
+
+/* --- real_work.c ------------------------------------------------------------------------------ */
+
+/**
+ * fault_work_request() - PROTO_WORK: a client on real devices posts a work request. @m becomes the
+ * answer. Return: 0, -EINVAL or -EOPNOTSUPP.
+ */
+int fault_work_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
+/** fault_work_failed() - PROTO_WORK_FAILED. Return: as fault_work_request(). */
+int fault_work_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 
 /* --- event.c ---------------------------------------------------------------------------------- */
 

@@ -24,17 +24,15 @@ static void call_note_failed(struct fabric *f, const struct journal_entry *j)
 	fabric_note(f, "%s", line);
 }
 
-/* @rule: that made it fail, 0: none */
-static void call_journal_failed(struct fabric *f, u32 client, u32 call, u32 err, u32 rule)
+void fault_call_journal(struct fabric *f, const struct journal_entry *j)
 {
 	struct faults *t = f->faults;
-	struct journal_entry j = journal_of_call(f->hca, client, call_descs[call].name, err, rule);
 
 	if (t->n_calls == FAULT_CALLS) {
-		call_note_failed(f, &j);
+		call_note_failed(f, j);
 		return;
 	}
-	t->call[t->n_calls++] = j;
+	t->call[t->n_calls++] = *j;
 	/*
 	 * Try the token now: the client may end, and its parent may read the journal, before the
 	 * loop comes back here.
@@ -43,6 +41,14 @@ static void call_journal_failed(struct fabric *f, u32 client, u32 call, u32 err,
 		return;
 	fault_call_flush_journal(f);
 	engine_leave(&f->engine);
+}
+
+/* @rule: that made it fail, 0: none */
+static void call_journal_failed(struct fabric *f, u32 client, u32 call, u32 err, u32 rule)
+{
+	struct journal_entry j = journal_of_call(f->hca, client, call_descs[call].name, err, rule);
+
+	fault_call_journal(f, &j);
 }
 
 void fault_call_flush_journal(struct fabric *f)
@@ -96,9 +102,10 @@ static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 
 	memset(mask, 0, SEG_CALL_WORDS * sizeof(*mask));
 	for (i = 0; i < t->high; i++) {
-		if (!t->rule[i].id || t->rule[i].on != FAULT_ON_CALL)
+		if (!t->rule[i].id ||
+		    (t->rule[i].on != FAULT_ON_CALL && t->rule[i].on != FAULT_ON_WR))
 			continue;
-		id = t->rule[i].what.call_id;
+		id = t->rule[i].on == FAULT_ON_WR ? CALLS_WORK : t->rule[i].what.call_id;
 		mask[id / 64] |= BIT64(id % 64);
 	}
 }

@@ -251,3 +251,35 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 	}
 	return hit;
 }
+
+static bool rule_is_on_work(const struct fabric *f, const struct fault_rule *r, u32 client,
+			    const struct proto_work *work)
+{
+	const struct fault_where *w = &r->where;
+	u32 op = work->recv ? WR_RECV : work->opcode & 31;
+
+	if ((w->types && !(w->types >> (work->type & 31) & 1)) ||
+	    (w->wr_ops && !(w->wr_ops >> op & 1)))
+		return false;
+	if ((w->has_qpn && w->qpn != work->qpn) || (w->has_wr_id && w->wr_id != work->wr_id))
+		return false;
+	if (w->size.has && (work->size == PROTO_NO_SIZE || !range_has(&w->size, work->size)))
+		return false;
+	return fault_rule_is_on_client(f, w, client);
+}
+
+struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work)
+{
+	struct faults *t = f->faults;
+	struct fault_rule *r, *hit = NULL;
+	u64 nth = work->recv ? ~work->ordinal : work->ordinal;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id && r->on == FAULT_ON_WR && rule_is_on_work(f, r, client, work) &&
+		    fault_rule_count(f, r, mix64(mix64(BIT64(62) | work->qp) ^ nth)) && !hit)
+			hit = r;
+	}
+	return hit;
+}

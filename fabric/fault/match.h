@@ -8,6 +8,7 @@
 #include "fabric/fault/packet.h"
 
 struct fabric;
+struct proto_work;
 
 #define FAULT_ACT(act) (1u << (act))
 /* Actions on packets where they leave a port, and where they arrive. */
@@ -45,6 +46,8 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call);
  */
 struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
 				  u64 size);
+/** fault_match_work() - likewise, of client @client on a real device. */
+struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work);
 /** fault_rule_is_on_client() - whether node=, program= and pid= match that client. */
 bool fault_rule_is_on_client(const struct fabric *f, const struct fault_where *w, u32 client);
 /**

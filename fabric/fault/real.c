@@ -3,13 +3,15 @@
  * DOC: which rules can hit programs on real devices.
  *
  * The fabric of such programs has no devices and carries no packets. It answers for the calls that
- * a program makes, and it can stop processes. A rule about anything else would never hit, so it is
- * refused.
+ * a program makes and the work requests that it posts, and it can stop processes. A rule about
+ * anything else would never hit, so it is refused.
  */
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 
-#define REAL_ACTIONS "fail, kill, pause or resume"
+#define REAL_ACTIONS "fail, wc, kill, pause or resume"
+
+#define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
 
 /* Calls that the tap does not have: libtap/newer.c and traces/calls/table.h. */
 static bool real_call_is_unseen(const char *call)
@@ -30,12 +32,12 @@ static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 
 	switch (r->act) {
 	case FA_FAIL:
+	case FA_WC:
 	case FA_KILL:
 	case FA_PAUSE:
 	case FA_RESUME:
 		return 0;
 	case FA_LIMIT:
-	case FA_WC:
 	case FA_EVENT:
 		return fault_refuse(bad, name, REAL_ACTIONS ": other rules need emulated devices");
 	case FA_LINK:
@@ -58,6 +60,13 @@ int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
 	if (r->triggered)
 		return fault_refuse(bad, fault_act_name(r),
 				    "at=, or no condition: packets of a real wire are not seen");
+	if (r->act == FA_WC && r->has & KEYS_UNSEEN)
+		return fault_refuse(bad, fault_key_name((u32)__builtin_ctzll(r->has & KEYS_UNSEEN)),
+				    "qp=, type=, opcode=, wr_id= or size=: of a real device's "
+				    "connections nothing else is known");
+	if (r->act == FA_WC && r->what.status == WCS_FATAL_ERR)
+		return fault_refuse(bad, "status=",
+				    "a status without an event of the queue pair, not FATAL_ERR");
 	if (r->act == FA_FAIL && real_call_is_unseen(r->what.call))
 		return fault_refuse(bad, r->what.call, "a call that is seen on real devices, too");
 	return 0;

@@ -169,7 +169,10 @@ enum call_id {
 		CALL_COUNT,
 };
 
-_Static_assert(CALL_COUNT <= 64 * SEG_CALL_WORDS, "a bit each");
+/* Also a bit in seg_hdr.fail_calls: rules are about work requests of programs on real devices. */
+#define CALLS_WORK ((u32)CALL_COUNT)
+
+_Static_assert(CALLS_WORK < 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

@@ -145,6 +145,16 @@ enum proto_op {
 	 * journal. -EOPNOTSUPP: only of clients with real devices.
 	 */
 	PROTO_CALL_FAILED,
+	/*
+	 * WORK: in: work: a work request is being posted. out: work.status: what it completes with;
+	 * 0: what the device says. -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_WORK,
+	/*
+	 * WORK_FAILED: in: work: a work request has completed with work.status, which no rule says:
+	 * for the journal. -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_WORK_FAILED,
 };
 
 enum proto_flags {
@@ -262,6 +272,32 @@ struct proto_call {
 	u32 id;
 	u32 err;
 	u32 event;
+};
+
+#define PROTO_NO_SIZE (~0ull)
+
+/**
+ * struct proto_work - a work request of a program on real devices.
+ * @wr_id: the program's
+ * @size: bytes of its message, or PROTO_NO_SIZE: unknown
+ * @ordinal: of the request among those of its QP that the fabric process was asked about
+ * @qp: ordinal of the QP in its process, from 1; 0: unknown
+ * @opcode: enum ib_wr_opcode; @recv: a receive; @unknown: neither is known
+ * @type: enum ib_qp_type; 0: unknown
+ * @status: enum ib_wc_status
+ */
+struct proto_work {
+	u64 wr_id;
+	u64 size;
+	u64 ordinal;
+	u32 qp;
+	u32 qpn;
+	u32 opcode;
+	u32 type;
+	u32 status;
+	u8 recv;
+	u8 unknown;
+	u8 reserved[2];
 };
 
 enum proto_clock_what {
@@ -382,6 +418,7 @@ struct proto_msg {
 		struct proto_lease lease;
 		struct proto_ask ask; /* DEV, NODE */
 		struct proto_call call;
+		struct proto_work work;
 		struct proto_log log;
 		struct hca_node node;
 		struct proto_port port;

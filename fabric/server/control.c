@@ -41,6 +41,8 @@ bool control_is_needed(u32 op)
 	case PROTO_NODE:
 	case PROTO_CALL:
 	case PROTO_CALL_FAILED:
+	case PROTO_WORK:
+	case PROTO_WORK_FAILED:
 	case PROTO_NLDEV:
 	case PROTO_DROP:
 		return false;

@@ -169,3 +169,17 @@ void tap_fabric_report(enum call_id call, int err)
 	/* A fabric that has ended has no journal. */
 	(void)fabric_request(&m);
 }
+
+u32 tap_fabric_work(const struct proto_work *work)
+{
+	struct proto_msg m = { .op = PROTO_WORK, .work = *work };
+
+	return fabric_request(&m) ? 0 : m.work.status;
+}
+
+void tap_fabric_report_work(const struct proto_work *work)
+{
+	struct proto_msg m = { .op = PROTO_WORK_FAILED, .work = *work };
+
+	(void)fabric_request(&m);
+}

@@ -9,6 +9,7 @@
 #define LIBTAP_USERS_FABRIC_H
 
 #include "fabric/proto/calls.h"
+#include "fabric/proto/proto.h"
 
 /** tap_fabric_calls - a bit for each enum call_id that a rule is about. Never NULL. */
 extern const u64 *tap_fabric_calls;
@@ -29,6 +30,20 @@ int tap_fabric_ask(enum call_id call);
 
 /** tap_fabric_report() - tell the journal of a call that has failed without a rule. */
 void tap_fabric_report(enum call_id call, int err);
+
+/**
+ * tap_fabric_work() - ask how a work request ends that the process posts. A rule counts it.
+ * Return: enum ibv_wc_status, or 0: as the device says.
+ */
+u32 tap_fabric_work(const struct proto_work *work);
+/** tap_fabric_report_work() - tell the journal of a completion in error, work->status. */
+void tap_fabric_report_work(const struct proto_work *work);
+
+/** tap_fabric_has_work() - whether a rule is about work requests. */
+static inline bool tap_fabric_has_work(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_WORK / 64]) & BIT64(CALLS_WORK % 64);
+}
 
 /** tap_fabric_error() - as tap_fabric_ask(), which is only called if a rule is about the call. */
 static inline int tap_fabric_error(enum call_id call)

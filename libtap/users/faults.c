@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes calls fail that rules name, on the devices of any library below: `fail` of
- * rdmaemu-faults(7). The fabric process matches and counts, as it does for emulated programs. Its
- * journal gets the calls of the control path that fail by themselves, too.
+ * Faults on the devices of any library below. The fabric process matches and counts, as it does for
+ * emulated programs. Here calls fail that rules name, `fail` of rdmaemu-faults(7); work_faults.c
+ * has `wc`. The fabric's journal also gets calls of the control path and work requests that fail by
+ * themselves.
  */
 #include "libtap/tap.h"
 #include "libtap/users/fabric.h"
+#include "libtap/users/work_faults.h"
+#include "libtap/users/work_hits.h"
 #include "traces/calls/desc.h"
 
 /* The number of each call of the table among those that rules can name; CALL_COUNT: none. */
@@ -16,7 +19,7 @@ static bool fault_start(void)
 	int id;
 	u32 i;
 
-	if (!tap_fabric_join())
+	if (!work_hits_start() || !tap_fabric_join())
 		return false;
 	for (i = 0; i < VCALL_COUNT; i++) {
 		id = call_find(vcall_descs[i].name);
@@ -38,8 +41,10 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 	enum call_id id = fault_call_id(c);
 	int err = id < CALL_COUNT ? tap_fabric_error(id) : 0;
 
-	if (!err)
+	if (!err) {
+		work_fault_call_begin(c);
 		return TAP_PASS;
+	}
 	tap_call_fail(c, err);
 	return TAP_ANSWER;
 }
@@ -56,6 +61,7 @@ static void fault_call_end(struct tap_call *c)
 
 	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
 		tap_fabric_report(id, c->failed);
+	work_fault_call_end(c);
 }
 
 static enum tap_verdict fault_post_begin(struct tap_post *p)
@@ -67,8 +73,10 @@ static enum tap_verdict fault_post_begin(struct tap_post *p)
 	};
 	int err = tap_fabric_error(ids[p->queue]);
 
-	if (likely(!err))
+	if (likely(!err && !work_fault_is_due()))
 		return TAP_PASS;
+	if (!err)
+		return p->queue <= TAP_RECV ? work_fault_post(p) : TAP_PASS;
 	p->ret = errno = err;
 	p->bad = p->chain;
 	return TAP_ANSWER;
@@ -139,10 +147,16 @@ static const struct tap_user fault_user = {
 	.fork_child = tap_fabric_forked,
 	.call_begin = fault_call_begin,
 	.call_end = fault_call_end,
+	.object_new = work_fault_object_new,
+	.object_gone = work_fault_object_gone,
 	.post_begin = fault_post_begin,
+	.wr = work_fault_wr,
 	.wr_batch_begin = fault_batch_begin,
+	.wr_batch_end = work_fault_batch_end,
 	.poll_begin = fault_poll_begin,
+	.poll_end = work_fault_poll,
 	.cqex_begin = fault_cqex_begin,
+	.cqex_end = work_fault_cqex,
 	.cq_begin = fault_cq_begin,
 	.dm_begin = fault_dm_begin,
 };

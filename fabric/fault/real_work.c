@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: work requests on real devices: which are to complete with an error, and those that did.
+ *
+ * While a rule is about work requests, the process of the program asks when it posts one, and makes
+ * the completion itself (libtap/users/work_faults.c). Nobody here sees its packets.
+ */
+#include "emulator/journal/writer.h"
+#include "fabric/core/fabric.h"
+#include "fabric/fault/action.h"
+#include "fabric/fault/match.h"
+
+#define WORK_TYPES                                                                                 \
+	(BIT64(QPT_RC) | BIT64(QPT_UC) | BIT64(QPT_UD) | BIT64(QPT_RAW_PACKET) |                   \
+	 BIT64(QPT_XRC_SEND) | BIT64(QPT_XRC_RECV))
+
+/* Whether a program has described its work request in words that exist. */
+static bool work_is_valid(const struct proto_work *w)
+{
+	return w->qpn <= IB_QPN_MASK && (!w->type || (w->type < 64 && WORK_TYPES >> w->type & 1)) &&
+	       (w->recv || w->unknown || w->opcode < WR_COUNT);
+}
+
+/* @rule: that says so, 0: the device does */
+static void work_journal(struct fabric *f, u32 client, const struct proto_work *w, u32 status,
+			 u32 rule)
+{
+	struct journal_entry j = {
+		.kind = JRN_COMPLETION,
+		.status = (u8)status,
+		.cause = rule ? CAUSE_FAULT : CAUSE_NONE,
+		.info = rule,
+		.rule = rule,
+		.dev = JOURNAL_NOBODY,
+		.optype = w->unknown ? JOP_NONE
+			  : w->recv  ? JOP_RECV
+				     : JOP_WR,
+		.opcode = (u16)w->opcode,
+		.qp_type = (u8)w->type,
+		.has_wr_id = 1,
+		.wr_id = w->wr_id,
+		.who = journal_who_none(f->hca, JOURNAL_NOBODY, w->qpn),
+		.peer = journal_who_none(f->hca, JOURNAL_NOBODY, 0),
+	};
+
+	journal_who_client(f->hca, client, &j.who);
+	fault_call_journal(f, &j);
+}
+
+int fault_work_request(struct fabric *f, const struct client *cl, struct proto_msg *m)
+{
+	struct proto_work *w = &m->work;
+	const struct fault_rule *r;
+
+	if (!f->real)
+		return -EOPNOTSUPP;
+	if (!work_is_valid(w) || w->unknown)
+		return -EINVAL;
+	r = fault_match_work(f, cl->id, w);
+	w->status = r ? r->what.status : 0;
+	if (r)
+		work_journal(f, cl->id, w, w->status, r->id);
+	return 0;
+}
+
+int fault_work_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m)
+{
+	const struct proto_work *w = &m->work;
+
+	if (!f->real)
+		return -EOPNOTSUPP;
+	if (!work_is_valid(w) || !w->status || w->status > WCS_TM_RNDV_INCOMPLETE)
+		return -EINVAL;
+	work_journal(f, cl->id, w, w->status, 0);
+	return 0;
+}

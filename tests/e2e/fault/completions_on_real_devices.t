@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: programs of one node
+# waits
+# `wc` on real devices: a program sees the same completions as on emulated ones. The emulator of an outer run stands for
+# the real devices.
+. "$(dirname "$0")/../../lib/lib.sh"
+need ibv_rc_pingpong
+
+R=$RDMAEMU
+cd "$TEST_DIR" || exit 1
+
+# real ARGS... - `rdmaemu run --real` with these
+real() {
+	emu "$R" run --real "$@"
+}
+
+# both NAME RULE PROGRAM ARGS... - the rule fires on both, and the program prints the same
+both() {
+	local emulated
+	printf '%s must-fire\n' "$2" >rules
+	emulated=$(limit "$R" run --fresh --scenario rules -- "${@:3}" 2>&1)
+	[ -n "$emulated" ] || emulated="no output on the emulator"
+	is "$1" "$(real --fresh --scenario rules -- "${@:3}" 2>&1)" "$emulated"
+}
+
+for status in LOC_LEN_ERR LOC_QP_OP_ERR LOC_PROT_ERR GENERAL_ERR RETRY_EXC_ERR RNR_RETRY_EXC_ERR RESP_TIMEOUT_ERR \
+	REM_ABORT_ERR REM_INV_REQ_ERR REM_OP_ERR; do
+	both "$status of a send" "wc status=$status opcode=SEND nth=2" "$T/app_fault_work" chain
+done
+for status in LOC_LEN_ERR LOC_PROT_ERR LOC_QP_OP_ERR LOC_ACCESS_ERR REM_INV_REQ_ERR GENERAL_ERR; do
+	both "$status of a receive" "wc status=$status opcode=RECV nth=3" "$T/app_fault_work" receives
+done
+both "the first of a chain" "wc status=RETRY_EXC_ERR nth=1" "$T/app_fault_work" chain
+both "the last of a chain" "wc status=RETRY_EXC_ERR nth=4" "$T/app_fault_work" chain
+both "a chain, read by ibv_start_poll()" "wc status=RETRY_EXC_ERR nth=2" "$T/app_fault_work" chain extended
+both "a batch of ibv_wr_send()" "wc status=RETRY_EXC_ERR nth=2" "$T/app_fault_work" batch
+both "a batch, read by ibv_start_poll()" "wc status=RETRY_EXC_ERR nth=3" "$T/app_fault_work" batch extended
+both "requests of a size" "wc status=GENERAL_ERR size=64 nth=2" "$T/app_fault_work" chain
+both "requests of a wr_id" "wc status=GENERAL_ERR wr_id=7 type=RC nth=2" "$T/app_fault_work" chain
+
+plain=$(real --fresh -- "$T/app_fault_work" chain)
+for rule in size=65.. wr_id=8 type=UC qp=0x3 program=other opcode=RDMA_WRITE after=4; do
+	echo "wc status=GENERAL_ERR $rule" >rules
+	is "not hit: $rule" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" "$plain"
+done
+
+# --- a real program, and the journal
+
+echo "wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5" >rules
+port=$(free_port)
+# shellcheck disable=SC2016
+real --fresh --explain --scenario rules --must-fire -- sh -c 'ibv_rc_pingpong -p $0 -n 100 >/dev/null 2>&1 &
+	for i in $(seq 100); do ibv_rc_pingpong -p $0 -n 100 localhost >client 2>&1; grep -q "local address" client && break; sleep 0.1; done
+	cat client; kill $! 2>/dev/null; wait' "$port" >out 2>&1
+is "a program says so, at one end or the other" "$(grep -c 'Failed status transport retry counter exceeded (12)' out)" 1
+is "and the journal which request it was" "$(grep 'by fault rule' out | sed -E 's/^error +//; s/ [0-9]+\.[0-9]+ / /; s/\[[0-9]+\]//; s/  +/ /g')" \
+	"IBV_WC_RETRY_EXC_ERR ibv_rc_pingpong SEND: by fault rule f1: wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5 (rules:1)"
+
+# --- what cannot be
+
+for rule in "status=FATAL_ERR" "status=GENERAL_ERR conn=1" "status=GENERAL_ERR port=1" "status=GENERAL_ERR peer=b"; do
+	echo "wc $rule" >rules
+	is "refused: $rule" "$(real --scenario rules --dry-run -- true 2>&1 | sed 's/: expected.*//')" \
+		"rdmaemu: rules:1: '$(sed 's/.* //; s/=.*//' <<<"$rule")$(grep -q FATAL <<<"$rule" && echo =)'"
+done
+done_testing
