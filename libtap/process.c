@@ -82,6 +82,7 @@ static const struct tap_user *tap_user_find(u32 slot)
 {
 	const struct tap_user *const *u;
 
+	/* cppcheck-suppress comparePointers ; the linker's bounds of one section */
 	for (u = __start_tap_users; u < __stop_tap_users; u++)
 		if ((*u)->slot == slot)
 			return *u;

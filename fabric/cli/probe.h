@@ -11,7 +11,7 @@
 #include <limits.h>
 
 /** PROBE_S - how long a trial may take, in seconds: a busy machine takes one. */
-#define PROBE_S 60
+#define PROBE_S 60u
 
 /**
  * struct probe - a trial.

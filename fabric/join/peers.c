@@ -142,6 +142,7 @@ void mesh_peers_forget(struct fabric *f, struct jconn *gone)
 			m->next_try = NEVER;
 	}
 	for (c = j->conn; c < j->conn + j->n_conns; c++) {
+		/* cppcheck-suppress nullPointerRedundantCheck ; only @gone may be NULL */
 		if (c->state == JC_FREE || c->state == JC_UP || !c->wanted || c == gone)
 			continue;
 		m = mesh_member(f, c->wanted);

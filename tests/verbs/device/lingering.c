@@ -57,7 +57,7 @@ static void request_send(int sock, struct proto_msg *m, size_t n, const struct s
 			     .msg_iovlen = 1,
 			     .msg_control = &c,
 			     .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
-	int fd[16];
+	int fd[16] = { 0 };
 	size_t i;
 
 	for (i = 0; i < n; i++)
