@@ -211,6 +211,15 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call)
 	return hit;
 }
 
+/* What work requests of emulated and of real devices have. @type: enum ib_qp_type */
+static bool rule_is_on_request(const struct fault_where *w, u32 type, u32 opcode, u64 wr_id,
+			       u64 size)
+{
+	return (!w->types || w->types >> (type & 31) & 1) &&
+	       (!w->wr_ops || w->wr_ops >> (opcode & 31) & 1) &&
+	       (!w->has_wr_id || w->wr_id == wr_id) && range_has(&w->size, size);
+}
+
 static bool rule_is_on_wr(const struct fabric *f, const struct fault_rule *r,
 			  const struct hca_qp *qp, u32 opcode, u64 wr_id, u64 size)
 {
@@ -221,11 +230,8 @@ static bool rule_is_on_wr(const struct fabric *f, const struct fault_rule *r,
 			       .qpn = qp->qpn,
 			       .client = qp->client };
 
-	if ((w->types && !(w->types >> qp->type & 1)) ||
-	    (w->wr_ops && !(w->wr_ops >> (opcode & 31) & 1)))
-		return false;
-	if ((w->conn && w->conn != qp->conn) || (w->has_wr_id && w->wr_id != wr_id) ||
-	    !range_has(&w->size, size))
+	if (!rule_is_on_request(w, qp->type, opcode, wr_id, size) ||
+	    (w->conn && w->conn != qp->conn))
 		return false;
 	if (w->peer[0] && (qp->path.dst_dev >= f->hca->n_devs ||
 			   !node_has_name(f, f->hca->dev[qp->path.dst_dev].node, w->peer)))
@@ -256,16 +262,11 @@ static bool rule_is_on_work(const struct fabric *f, const struct fault_rule *r, 
 			    const struct proto_work *work)
 {
 	const struct fault_where *w = &r->where;
-	u32 op = work->recv ? WR_RECV : work->opcode & 31;
-
-	if ((w->types && !(w->types >> (work->type & 31) & 1)) ||
-	    (w->wr_ops && !(w->wr_ops >> op & 1)))
+	if (!rule_is_on_request(w, work->type, work->recv ? WR_RECV : work->opcode, work->wr_id,
+				work->size) ||
+	    (w->size.has && work->size == PROTO_NO_SIZE))
 		return false;
-	if ((w->has_qpn && w->qpn != work->qpn) || (w->has_wr_id && w->wr_id != work->wr_id))
-		return false;
-	if (w->size.has && (work->size == PROTO_NO_SIZE || !range_has(&w->size, work->size)))
-		return false;
-	return fault_rule_is_on_client(f, w, client);
+	return (!w->has_qpn || w->qpn == work->qpn) && fault_rule_is_on_client(f, w, client);
 }
 
 struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work)
