@@ -7,7 +7,8 @@ Compares the output of random sequences of verbs calls with and without a layer 
 
 PROGRAM is app_device_sequences. PLAIN and LAYER are the commands that run it, as words with blanks between; "{n}" in
 them becomes the number of the process, of which JOBS run at once. A device may be too slow, or too busy, for a sequence
-to be the same each time: one that differs is run again without the layer, and must be as it was with the layer once.
+to be the same each time: one that differs is run again, without the layer and with it, until the two have the same
+output once.
 """
 import concurrent.futures
 import difflib
@@ -43,10 +44,13 @@ def run_all(command, program, count, jobs):
         return {seed: text for part in parts for seed, text in part.items()}
 
 
-def differs(seed, plain, layered, command, program):
-    """Whether the sequence never is without the layer what it was with it."""
+def differs(seed, plain, layered, commands, program):
+    """Whether the sequence never is with the layer what it is without it."""
+    outputs = {plain}, {layered}
     for _ in range(TRIES):
-        if run(command, program, seed, 1).get(seed) == layered:
+        for command, seen in zip(commands, outputs):
+            seen.add(run(command, program, seed, 1).get(seed))
+        if outputs[0] & outputs[1] - {None}:
             return False
     print(f'# sequence {seed}:')
     for line in list(difflib.unified_diff(plain.splitlines(), layered.splitlines(), 'plain', 'layer', lineterm=''))[:40]:
@@ -59,7 +63,7 @@ def main(count, jobs, plain_command, layer_command, *program):
     plain = run_all(plain_command, program, count, jobs)
     layer = run_all(layer_command, program, count, jobs)
     other = [seed for seed in plain if seed in layer and plain[seed] != layer[seed]]
-    bad = [seed for seed in other if differs(seed, plain[seed], layer[seed], plain_command, program)]
+    bad = [seed for seed in other if differs(seed, plain[seed], layer[seed], (plain_command, layer_command), program)]
     lines = sum(text.count('\n') for text in plain.values())
     good = sum(text.count(' status 0 ') for text in plain.values())
     print(f'# {len(plain)} and {len(layer)} sequences of {count}, {lines} lines, {good} completions without error; '
