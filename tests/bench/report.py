@@ -132,6 +132,15 @@ def beside_many(samples):
         yield f"{name}_many", text, unit, 1, limit, "without them", target, at_most
 
 
+def instructions(samples):
+    """The same for what callgrind counts; without valgrind there are no samples."""
+    for name, text, target in (("send", "instructions: SEND, 2 B", 900), ("write", "instructions: WRITE, 2 B", 800),
+                               ("poll_none", "instructions: empty poll", 25),
+                               ("poll_one", "instructions: poll, one entry", 120)):
+        if f"instructions_{name}" in samples:
+            yield f"instructions_{name}", text, "", 1, None, "", target, True
+
+
 def print_limits(figures):
     print(f"{'limit of this machine':32}{'median':>10}{'min':>10}{'max':>10}")
     for name, text, unit, divisor in LIMITS:
@@ -169,7 +178,7 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *captured(samples), *sealed(samples), *beside_many(samples)):
+            *captured(samples), *sealed(samples), *beside_many(samples), *instructions(samples)):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
