@@ -19,14 +19,19 @@ bool call_fault_query(enum call_id call, s32 *event);
 /** call_fails_early() - call_fails() for calls that may be a program's first: connects before. */
 bool call_fails_early(enum call_id call);
 
+/** call_has_rule() - whether a rule is about that call. @calls: as seg_hdr.fail_calls */
+static inline bool call_has_rule(const u64 *calls, enum call_id call)
+{
+	return unlikely(load_relaxed(&calls[call / 64]) & BIT64(call % 64));
+}
+
 /**
  * call_fails() - whether a rule makes a call fail. Every call asks this before it does anything.
  * Return: true with errno set.
  */
 static inline bool call_fails(enum call_id call)
 {
-	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
-	       call_fault_query(call, NULL);
+	return call_has_rule(shim.fail_calls, call) && call_fault_query(call, NULL);
 }
 
 /**
@@ -36,8 +41,7 @@ static inline bool call_fails(enum call_id call)
 static inline bool call_fails_with_event(enum call_id call, s32 *event)
 {
 	*event = 0;
-	return unlikely(load_relaxed(&shim.fail_calls[call / 64]) & BIT64(call % 64)) &&
-	       call_fault_query(call, event);
+	return call_has_rule(shim.fail_calls, call) && call_fault_query(call, event);
 }
 
 #endif

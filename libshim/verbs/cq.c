@@ -49,6 +49,7 @@ static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 
 	cq->entries = shim_seg_at(ring + CQ_HDR);
 	cq->mask = depth - 1;
 	cq->cons = 0;
+	shim_cq_publish(cq);
 	cq->cq.cqe = (int)min_u32(depth, shim_limits_now(ctx, &buf)->max_cqe);
 }
 
@@ -168,12 +169,16 @@ static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, 
 	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = cq->cq.handle };
 	int ret;
 
-	store_release(&cq->ctl->cons, cq->cons);
+	shim_cq_publish(cq);
+	/* The engine goes on in the new ring before this process knows. */
+	shim_cq_look_locked(cq);
 	cmd.cq.ring = ring;
 	cmd.cq.depth = depth;
 	ret = shim_obj_cmd(ctx, &cmd);
-	if (ret)
+	if (ret) {
+		shim_cq_publish(cq);
 		return ret;
+	}
 	shim_seg_free(cq->ring, cq->ring_size);
 	cq_set_ring(ctx, cq, ring, depth);
 	return 0;

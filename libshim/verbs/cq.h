@@ -20,6 +20,8 @@ struct shim_channel {
 /**
  * struct shim_cq - a completion queue.
  * @cons: entries consumed; published in ctl->cons at the end of each poll
+ * @look: where a poll looks first, without the lock: @cons as published, and the place of the next
+ *        entry; see shim_cq_publish()
  * @empty_polls: polls that found nothing; every so often one of them does pending work
  * @idle: how its poller waits for the fabric process; @shared: for a peer that has no CPU
  * @ts_format: of the entries
@@ -49,6 +51,7 @@ struct shim_cq {
 
 	struct shim_lock lock cacheline_aligned;
 	u32 cons;
+	u64 look;
 	u32 mask;
 	u32 empty_polls;
 	struct poll_idle idle;
@@ -71,6 +74,31 @@ static inline struct shim_cq *to_cq(struct ibv_cq *cq)
 static inline int shim_cq_check(struct ibv_cq *cq, const struct ibv_context *ibctx)
 {
 	return cq && to_cq(cq)->magic == MAGIC_CQ && cq->context == ibctx ? 0 : -shim_unknown(cq);
+}
+
+/* In @look: an offset in the segment, in cache lines, above the number of the entry there. */
+#define CQ_LOOK(off, seq) ((u64)(off) / 64 << 32 | (u32)(seq))
+_Static_assert(SEG_SIZE / 64 <= 1ULL << 32, "an offset in cache lines has 32 bits");
+
+/**
+ * shim_cq_publish() - the entries before @cons are the engine's again, and polls look at the next
+ * one. CQ lock held.
+ */
+static inline void shim_cq_publish(struct shim_cq *cq)
+{
+	u64 off = cq->ring + CQ_HDR + (u64)(cq->cons & cq->mask) * sizeof(struct cqe);
+
+	store_release(&cq->look, CQ_LOOK(off, cq->cons + 1));
+	store_release(&cq->ctl->cons, cq->cons);
+}
+
+/**
+ * shim_cq_look_locked() - until the next shim_cq_publish() every poll takes the lock: what it looks
+ * at is the ring's header, which has a 0 where entries have their number, as expected.
+ */
+static inline void shim_cq_look_locked(struct shim_cq *cq)
+{
+	store_release(&cq->look, CQ_LOOK(cq->ring, 0));
 }
 
 /* --- cq.c --- */
@@ -96,8 +124,8 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
 int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 /** shim_cq_peek() - the next entry, or NULL. CQ lock held. */
 const struct cqe *shim_cq_peek(const struct shim_cq *cq);
-/** shim_cq_consume() - place an entry's data in the receive, free slots. CQ lock held. */
-void shim_cq_consume(struct shim_cq *cq, const struct cqe *e);
+/** shim_cqe_consume() - place an entry's data in the receive, free slots. CQ lock held. */
+void shim_cqe_consume(const struct cqe *e);
 /** shim_cq_idle() - nothing was found: do pending work or wait. Return: whether to look again. */
 bool shim_cq_idle(struct shim_cq *cq);
 /**

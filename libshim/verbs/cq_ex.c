@@ -26,7 +26,7 @@ static int batch_advance(struct shim_cq *cq)
 	const struct cqe *e;
 
 	while ((e = shim_cq_peek(cq))) {
-		shim_cq_consume(cq, e);
+		shim_cqe_consume(e);
 		if (!(e->flags & CQE_SKIP)) {
 			cq->cur = e;
 			cq->ex.wr_id = e->wr_id;
@@ -45,7 +45,7 @@ static void batch_retire(struct shim_cq *cq)
 	if (cq->cur)
 		cq->cons++;
 	cq->cur = NULL;
-	store_release(&cq->ctl->cons, cq->cons);
+	shim_cq_publish(cq);
 }
 
 /*

@@ -12,7 +12,10 @@
  *  - frees the work request's slot and, on a send queue, all slots before it: work requests
  *    complete in order, and unsignalled ones have no entry of their own.
  *
- * A poller that finds nothing does pending work of the engine, as far as the token is free.
+ * Most polls find nothing. They look without the CQ's lock: one word, @look, holds the number of
+ * the next entry and its place. If @look is the same before and after a look at that place, and the
+ * entry is not there, the queue was empty. Every 32nd empty poll, and each one while a doorbell of
+ * this process is pending, does pending work of the engine, as far as the token is free.
  */
 #include "emulator/ib.h"
 #include "emulator/seg.h"
@@ -159,11 +162,10 @@ static __attribute__((noinline)) void cqe_consume_other(const struct cqe *e)
 	}
 }
 
-void shim_cq_consume(struct shim_cq *cq, const struct cqe *e)
+static inline __attribute__((always_inline)) void cqe_consume(const struct cqe *e)
 {
 	struct shim_qp *qp = shim_qp_find(e->qpn);
 
-	(void)cq;
 	if (unlikely(e->flags & (CQE_WQ | CQE_SRQ | CQE_SKIP))) {
 		cqe_consume_other(e);
 	} else if (e->flags & CQE_RECV) {
@@ -177,23 +179,24 @@ void shim_cq_consume(struct shim_cq *cq, const struct cqe *e)
 		shim_qp_saw_error(qp);
 }
 
+void shim_cqe_consume(const struct cqe *e)
+{
+	cqe_consume(e);
+}
+
 static bool cq_poll_shared(struct shim_cq *cq, u32 idle)
 {
 	return !(idle % SHARED_POLLS) &&
 	       shim_poll_shared(&cq->shared, load_relaxed(&cq->ctl->cons));
 }
 
-bool shim_cq_idle(struct shim_cq *cq)
+/* The part of shim_cq_idle() that is not due at each empty poll. */
+static __attribute__((noinline)) bool cq_idle_due(struct shim_cq *cq)
 {
-	u32 idle;
+	u32 idle = load_relaxed(&cq->empty_polls);
 
-	/* Without the lock: a lost update by two threads does no harm. */
-	idle = load_relaxed(&cq->empty_polls) + 1;
-	store_relaxed(&cq->empty_polls, idle);
 	if (shim.isolated)
 		return cq_poll_shared(cq, idle);
-	if (likely(idle % IDLE_POLLS && !load_relaxed(&shim.seg->db_any)))
-		return false;
 	if (shim_engine_poke())
 		return true;
 	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
@@ -202,6 +205,30 @@ bool shim_cq_idle(struct shim_cq *cq)
 	if (unlikely(load_relaxed(&shim.hca->n_via)) && !shim_poll_has_direct())
 		return shim_poll_idle(&cq->idle);
 	return cq_poll_shared(cq, idle);
+}
+
+/* Count an empty poll. Return: whether cq_idle_due() has something to do at this one. */
+static inline bool cq_idle_is_due(struct shim_cq *cq, const struct seg_hdr *seg)
+{
+	/* Without the lock: a lost update by two threads does no harm. */
+	u32 idle = load_relaxed(&cq->empty_polls) + 1;
+
+	store_relaxed(&cq->empty_polls, idle);
+	return unlikely(!(idle % IDLE_POLLS) || load_relaxed(&seg->db_any));
+}
+
+bool shim_cq_idle(struct shim_cq *cq)
+{
+	return cq_idle_is_due(cq, shim.seg) && cq_idle_due(cq);
+}
+
+/* Whether the next entry is missing. Any thread, without the lock. */
+static inline bool cq_is_empty(const struct shim_cq *cq, const struct seg_hdr *seg)
+{
+	u64 look = load_acquire(&cq->look);
+	const struct cqe *e = (const struct cqe *)((const char *)seg + (look >> 32 << 6));
+
+	return load_acquire(&e->seq) != (u32)look && load_relaxed(&cq->look) == look;
 }
 
 static inline void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const struct cqe *e)
@@ -236,41 +263,54 @@ static inline void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const st
 	}
 }
 
-static int cq_poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
+static __attribute__((noinline)) int cq_poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
 {
-	u32 start = cq->cons;
+	struct ibv_wc *const first = wc, *const end = n > 0 ? wc + n : wc;
 	const struct cqe *e;
-	int found = 0;
+	u32 cons;
 
-	while (found < n && (e = shim_cq_peek(cq))) {
-		shim_cq_consume(cq, e);
+	shim_lock(&cq->lock);
+	for (cons = cq->cons; wc != end; cons++) {
+		e = &cq->entries[cons & cq->mask];
+		if (load_acquire(&e->seq) != cons + 1)
+			break;
+		cqe_consume(e);
 		if (likely(!(e->flags & CQE_SKIP)))
-			wc_fill(cq, &wc[found++], e);
-		cq->cons++;
+			wc_fill(cq, wc++, e);
 	}
-	if (cq->cons != start)
-		store_release(&cq->ctl->cons, cq->cons);
-	return found;
+	cq->cons = cons;
+	shim_cq_publish(cq);
+	shim_unlock(&cq->lock);
+	return (int)(wc - first);
 }
 
+static __attribute__((noinline)) int cq_poll_idle(struct shim_cq *cq, int n, struct ibv_wc *wc)
+{
+	return n && cq_idle_due(cq) ? cq_poll_ready(cq, n, wc) : 0;
+}
+
+/* A rule may be about polls. */
+static __attribute__((noinline)) int cq_poll_fault(struct shim_cq *cq, int n, struct ibv_wc *wc)
+{
+	int found;
+
+	if (call_fails(CALL_ibv_poll_cq))
+		return -1;
+	found = cq_poll_ready(cq, n, wc);
+	return found || !cq_idle_is_due(cq, shim.seg) ? found : cq_poll_idle(cq, n, wc);
+}
+
+/* Whatever is rare is called last, so that an empty poll saves no registers. */
 int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 {
 	struct shim_cq *cq = to_cq(ibcq);
-	int found;
+	const struct seg_hdr *seg = shim_seg_at(0);
 
-	if (unlikely(cq->magic != MAGIC_CQ || n < 0))
-		return -EINVAL;
-	if (call_fails(CALL_ibv_poll_cq))
-		return -1;
-	shim_lock(&cq->lock);
-	found = cq_poll_ready(cq, n, wc);
-	shim_unlock(&cq->lock);
-	if (found || !n || !shim_cq_idle(cq))
-		return found;
-	shim_lock(&cq->lock);
-	found = cq_poll_ready(cq, n, wc);
-	shim_unlock(&cq->lock);
-	return found;
+	if (call_has_rule(seg->fail_calls, CALL_ibv_poll_cq))
+		return cq_poll_fault(cq, n, wc);
+	if (!cq_is_empty(cq, seg))
+		return cq_poll_ready(cq, n, wc);
+	return cq_idle_is_due(cq, seg) ? cq_poll_idle(cq, n, wc) : 0;
 }
 
 /* The entry with that ordinal, or NULL if the engine has not written it. */

@@ -243,14 +243,25 @@ static void *sender(void *arg)
 	return NULL;
 }
 
-static void test_race(long n)
+/* The queue moves to another ring again and again while it is polled without its lock. */
+static void *resizer(void *arg)
+{
+	uint64_t seed = 43;
+
+	(void)arg;
+	while (!stop && !ibv_resize_cq(b->side->rcq, 64 + (int)(rnd(&seed) % 512)))
+		usleep(50);
+	return NULL;
+}
+
+static void test_race(long n, bool resize)
 {
 	struct rc_opts o = rc_defaults;
 	struct rc_wr recv = wr_make(IBV_WR_SEND, 0, b, b->buf, 64, NULL, NULL);
 	struct ibv_comp_channel *chan = b->side->chan;
 	struct pollfd p = { chan->fd, POLLIN, 0 };
 	long got = 0, events = 0;
-	pthread_t thread;
+	pthread_t thread, other;
 	struct ibv_cq *cq;
 	struct ibv_wc wc;
 	void *context;
@@ -260,7 +271,11 @@ static void test_race(long n)
 	pair_up(a, b, &o, &o);
 	for (int i = 0; i < 64; i++)
 		end_recv(b, &recv);
+	stop = false;
+	in_flight = 0;
 	pthread_create(&thread, NULL, sender, (void *)(intptr_t)n);
+	if (resize)
+		pthread_create(&other, NULL, resizer, NULL);
 	while (got < n && !lost) {
 		int k;
 
@@ -284,7 +299,10 @@ static void test_race(long n)
 	}
 	stop = true;
 	pthread_join(thread, NULL);
-	ok(!lost && got == n, "no lost wake-up in %ld SENDs (%ld events)", n, events);
+	if (resize)
+		pthread_join(other, NULL);
+	ok(!lost && got == n, "no lost wake-up in %ld SENDs (%ld events)%s", n, events,
+	   resize ? " while the CQ is resized" : "");
 }
 
 int main(int argc, char **argv)
@@ -299,6 +317,7 @@ int main(int argc, char **argv)
 	test_arm();
 	test_fd();
 	test_ack();
-	test_race(argc > 1 ? atol(argv[1]) : 100000);
+	test_race(argc > 1 ? atol(argv[1]) : 100000, false);
+	test_race(argc > 1 ? atol(argv[1]) : 20000, true);
 	return tap_failed != 0;
 }
