@@ -28,9 +28,9 @@
 
 /* Receives have this bit in enum ibv_wc_opcode. */
 #define RECV_SIDE IBV_WC_RECV
-/* Flags that describe the completion; the device chooses the others. */
+/* Flags that describe a receive on any QP; the device chooses the others. */
 #define WC_FLAGS                                                                                   \
-	(IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_TM_SYNC_REQ | IBV_WC_TM_MATCH |   \
+	(IBV_WC_WITH_IMM | IBV_WC_WITH_INV | IBV_WC_TM_SYNC_REQ | IBV_WC_TM_MATCH |                \
 	 IBV_WC_TM_DATA_VALID)
 
 static bool wc_same_side(const struct ibv_wc *a, const struct vt_wc *b)
@@ -161,13 +161,50 @@ bool rp_policy_ignore(struct rp_world *w, char *list)
 	return w->ignore || w->ignore_memory;
 }
 
+static bool qp_is_ud(const struct rp_prog *g, uint32_t qp)
+{
+	const struct ibv_qp *obj = rp_obj(g, VOBJ_QP, qp);
+
+	return obj && obj->qp_type == IBV_QPT_UD;
+}
+
+/*
+ * Returns the differing fields among those that are defined for successful receives only: some
+ * devices set flags and an immediate in completions of sends, too. ibv_poll_cq(3) defines src_qp
+ * and IBV_WC_GRH for UD only. For connected QPs, some devices report the peer's number and others
+ * 0, and rxe reports a GRH.
+ */
+static unsigned int wc_diff_recv(struct rp_thread *t, const struct vt_rec *rec,
+				 const struct vt_wc *want, const struct rp_cqe *got)
+{
+	const struct ibv_wc *wc = &got->wc;
+	bool datagram = qp_is_ud(t->prog, got->qp);
+	unsigned int d = 0;
+	int64_t delta;
+
+	if (want->byte_len != wc->byte_len)
+		d |= D_LEN;
+	if ((want->wc_flags ^ wc->wc_flags) & (datagram ? WC_FLAGS | IBV_WC_GRH : WC_FLAGS))
+		d |= D_FLAGS;
+	/* A datagram's immediate may be its sender's QP number, which is different in this run. */
+	if (want->wc_flags & IBV_WC_WITH_IMM && want->imm != wc->imm_data &&
+	    !(want->src_qp && ntohl(want->imm) == want->src_qp &&
+	      ntohl(wc->imm_data) == wc->src_qp))
+		d |= D_IMM;
+	if (want->wc_flags & IBV_WC_WITH_INV &&
+	    rp_key_map(t->prog, want->imm, rec->begin, &delta) != wc->invalidated_rkey)
+		d |= D_IMM;
+	/* An extended CQ without IBV_WC_EX_WITH_SRC_QP has no sender. */
+	if (datagram && want->src_qp && rp_qpn_map(t->prog, want->src_qp, rec->begin) != wc->src_qp)
+		d |= D_SRC;
+	return d;
+}
+
 static unsigned int wc_diff(struct rp_thread *t, const struct vt_rec *rec, const struct vt_wc *want,
 			    const struct rp_cqe *got, bool srq)
 {
 	const struct ibv_wc *wc = &got->wc;
 	unsigned int d = 0;
-	uint32_t src;
-	int64_t delta;
 
 	if (want->wr_id != wc->wr_id &&
 	    !(wc->opcode & RECV_SIDE && (srq || t->prog->rq[got->qp].loose)))
@@ -178,21 +215,8 @@ static unsigned int wc_diff(struct rp_thread *t, const struct vt_rec *rec, const
 		return d;
 	if (want->opcode != (uint32_t)wc->opcode)
 		d |= D_OPCODE;
-	if (wc->opcode & RECV_SIDE && want->byte_len != wc->byte_len)
-		d |= D_LEN;
-	if ((want->wc_flags ^ wc->wc_flags) & WC_FLAGS)
-		d |= D_FLAGS;
-	/* A datagram's immediate may be its sender's QP number, which is different in this run. */
-	if (want->wc_flags & IBV_WC_WITH_IMM && want->imm != wc->imm_data &&
-	    !(want->src_qp && ntohl(want->imm) == want->src_qp &&
-	      ntohl(wc->imm_data) == wc->src_qp))
-		d |= D_IMM;
-	if (want->wc_flags & IBV_WC_WITH_INV &&
-	    rp_key_map(t->prog, want->imm, rec->begin, &delta) != wc->invalidated_rkey)
-		d |= D_IMM;
-	src = want->src_qp ? rp_qpn_map(t->prog, want->src_qp, rec->begin) : wc->src_qp;
-	if (src != wc->src_qp)
-		d |= D_SRC;
+	if (wc->opcode & RECV_SIDE)
+		d |= wc_diff_recv(t, rec, want, got);
 	return d & ~t->prog->w->ignore;
 }
 
@@ -226,9 +250,7 @@ static bool wc_diverge(struct rp_thread *t, const struct vt_rec *rec, const stru
 /* Returns the bytes before the payload. */
 static uint32_t qp_grh_len(const struct rp_prog *g, uint32_t qp)
 {
-	const struct ibv_qp *obj = rp_obj(g, VOBJ_QP, qp);
-
-	return obj && obj->qp_type == IBV_QPT_UD ? VT_GRH : 0;
+	return qp_is_ud(g, qp) ? VT_GRH : 0;
 }
 
 /*

@@ -137,6 +137,12 @@ check "a completion's length is changed" edit byte_len
 found "a changed length" "the completion's byte_len differs"
 check "the CRC of what was received is changed" edit payload "$TEST_DIR/trace.app_ud_data"
 found "a changed payload" "the completion's payload differs" app_ud_data
+check "the sender of a datagram is changed" edit src_qp "$TEST_DIR/trace.app_ud_data"
+found "a changed sender" "the completion's src_qp differs" app_ud_data
+check "a datagram's GRH is changed" edit grh "$TEST_DIR/trace.app_ud_data"
+found "a changed GRH" "the completion's wc_flags differs" app_ud_data
+check "senders and GRHs of connected queue pairs and immediates of sends are changed" edit undefined
+check "fields that ibv_poll_cq(3) leaves undefined are not compared" replays "$TEST_DIR/changed"
 payloads() {
 	"$REAL" replay --json "$TEST_DIR/trace.app_ud_data" | json "d['divergence'] is None and d['payloads'] > 1000"
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, payload, memory, result, nobody, overlap, leave, event, async, flip, cut, version, foreign."""
+break the file: status, byte_len, payload, src_qp, grh, undefined, memory, result, nobody, overlap, leave, event, async, flip,
+cut, version, foreign."""
 import struct
 import sys
 import zlib
@@ -46,6 +47,31 @@ def completions(data):
         if kind == KINDS["poll"]:
             for i in range(struct.unpack_from("<I", data, body + 4)[0]):
                 yield at, body + 24 + i * WC
+
+
+def receives(data):
+    """The same of receives. The lengths of sends, and their flags, are undefined."""
+    return (of for of in completions(data) if struct.unpack_from("<I", data, of[1] + 12)[0] & 128)
+
+
+def change(data, at, field, mask):
+    """Flip bits in a field of 4 bytes of a completion: (offset of the record, offset of its struct vt_wc)."""
+    record, wc = at
+    struct.pack_into("<I", data, wc + field, struct.unpack_from("<I", data, wc + field)[0] ^ mask)
+    right(data, record)
+
+
+def undefined(folder):
+    """Of connected queue pairs: another sender and GRH flag of each completion, and an immediate of each send."""
+    paths, files = both(folder)
+    for data in files:
+        received = set(receives(data))
+        for at in completions(data):
+            change(data, at, 36, 0x5a5a)
+            change(data, at, 40, 1 if at in received else 3)
+            if at not in received:
+                change(data, at, 24, 7)
+    write(paths, files)
 
 
 def memory(data):
@@ -179,17 +205,20 @@ def main():
     folder, what = sys.argv[1:]
     path = folder + "/p1/data"
     data = bytearray(open(path, "rb").read())
-    several = {"overlap": overlap, "leave": leave, "event": event, "async": asynchronous}
+    several = {"overlap": overlap, "leave": leave, "event": event, "async": asynchronous, "undefined": undefined}
     if what in several:
         several[what](folder)
         return
     if what == "status":
         completion(data, 8, 12)
     elif what == "byte_len":
-        # The receive's: of a send it is undefined.
-        at, wc = next(of for of in completions(data) if struct.unpack_from("<I", data, of[1] + 12)[0] & 128)
+        at, wc = next(receives(data))
         struct.pack_into("<I", data, wc + 20, 17)
         right(data, at)
+    elif what == "src_qp":
+        change(data, next(receives(data)), 36, 0x5a5a)
+    elif what == "grh":
+        change(data, next(receives(data)), 40, 1)
     elif what == "payload":
         # The CRC of what the last one received that has it.
         at, wc = [of for of in completions(data) if struct.unpack_from("<I", data, of[1] + 48)[0] & 1][-1]
