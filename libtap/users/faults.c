@@ -71,12 +71,14 @@ static enum tap_verdict fault_post_begin(struct tap_post *p)
 		[TAP_SRQ] = CALL_ibv_post_srq_recv,    [TAP_WQ] = CALL_ibv_post_wq_recv,
 		[TAP_TAG_OPS] = CALL_ibv_post_srq_ops,
 	};
-	int err = tap_fabric_error(ids[p->queue]);
+	int saved = errno, err = tap_fabric_error(ids[p->queue]);
 
 	if (likely(!err && !work_fault_is_due()))
 		return TAP_PASS;
-	if (!err)
+	if (!err) {
+		errno = saved;
 		return p->queue <= TAP_RECV ? work_fault_post(p) : TAP_PASS;
+	}
 	p->ret = errno = err;
 	p->bad = p->chain;
 	return TAP_ANSWER;

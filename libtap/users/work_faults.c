@@ -141,6 +141,7 @@ enum tap_verdict work_fault_post(struct tap_post *p)
 {
 	struct work_part part;
 	void *wr = p->chain;
+	int err = errno;
 
 	if (!work_qp_of(p->obj) || !wr)
 		return TAP_PASS;
@@ -150,10 +151,12 @@ enum tap_verdict work_fault_post(struct tap_post *p)
 		for (part.n = 0; wr && part.n < PART && !(part.n && part.hit[part.n - 1]);)
 			wr = p->queue == TAP_SEND ? (void *)part_add_send(&part, p->obj, wr)
 						  : (void *)part_add_recv(&part, p->obj, wr);
+		/* Posts return errors; most libraries leave errno as it was. */
+		errno = err;
 		part_post(&part, p);
+		err = errno;
 	}
-	if (p->ret)
-		errno = p->ret;
+	errno = err;
 	return TAP_ANSWER;
 }
 

@@ -13,7 +13,10 @@
 /** work_fault_is_due() - whether posts have to be passed to work_fault_post(). */
 bool work_fault_is_due(void);
 
-/** work_fault_post() - hook post_begin, of sends and of receives of a QP. */
+/**
+ * work_fault_post() - hook post_begin, of sends and of receives of a QP. The library sees the
+ * errno of the call, and the program what the library left there.
+ */
 enum tap_verdict work_fault_post(struct tap_post *p);
 /** work_fault_wr() - hook wr. */
 void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
