@@ -3,7 +3,7 @@
 # settings: one: queue pairs of one process
 # waits
 # A queue pair that a `wc` rule fails completes its requests as one that fails by itself does, on emulated devices and,
-# with the emulator of an outer run as the machine, on real ones. tests/guest/faults does this on a kernel's device.
+# with the emulator of an outer run as the machine, on real ones.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/own_error.sh"
 
