@@ -91,10 +91,10 @@ static void completion_argument_kind(const struct verb *v, char *words)
 }
 
 /* Options of a verb, and of others of that name. */
-static u64 completion_options(const struct verb *v)
+static opt_set completion_options(const struct verb *v)
 {
 	const struct verb *other;
-	u64 flags = 0;
+	opt_set flags = 0;
 	size_t i;
 
 	for (i = 0; (other = verb_at(i)); i++)
@@ -134,7 +134,7 @@ static void bash_print_options(void)
 {
 	const struct verb *v;
 	size_t i;
-	u64 flags;
+	opt_set flags;
 	int id;
 
 	puts("_rdmaemu_options() {\n\tcase $1 in");
@@ -292,7 +292,7 @@ static void zsh_print_option(const struct verb *v, enum opt_id id)
 static void zsh_print_verb(const struct verb *v)
 {
 	char words[COMPLETION_WORDS];
-	u64 flags = completion_options(v);
+	opt_set flags = completion_options(v);
 	int id;
 
 	printf("\t'%s')\n\t\t_arguments \\\n", v->name);
@@ -420,7 +420,7 @@ static void fish_print_verb(const struct verb *v, size_t i)
 {
 	size_t n = verb_group_len(v);
 	char first[VERB_WORD_MAX], condition[64], text[64];
-	u64 flags = completion_options(v);
+	opt_set flags = completion_options(v);
 	int id;
 
 	if (verb_first_word(i, first)) {

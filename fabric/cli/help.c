@@ -73,7 +73,7 @@ static void help_print_option(const struct verb *v, enum opt_id id)
 	help_print_row(flag, text, HELP_OPTION_AT);
 }
 
-static void help_print_section(const struct verb *v, const char *title, u64 flags)
+static void help_print_section(const struct verb *v, const char *title, opt_set flags)
 {
 	int id;
 
@@ -129,11 +129,11 @@ static void help_print_verbs(const char *group)
 
 void help_print_verb(const struct verb *v)
 {
-	const u64 common = v->flags & VERB_COMMON;
-	const u64 fabric = v->flags & VERB_NEW_FABRIC;
+	const opt_set common = v->flags & VERB_COMMON;
+	const opt_set fabric = v->flags & VERB_NEW_FABRIC;
 	/* Options of the capture are a section where there are others, too. */
-	const u64 capture = v->flags & OPT_BIT(OPT_CAPTURE) ? v->flags & VERB_CAPTURE : 0;
-	const u64 own = v->flags & ~(common | fabric | capture);
+	const opt_set capture = v->flags & OPT_BIT(OPT_CAPTURE) ? v->flags & VERB_CAPTURE : 0;
+	const opt_set own = v->flags & ~(common | fabric | capture);
 	char summary[160];
 
 	help_print_synopsis("usage: ", v->name, v->args);

@@ -72,7 +72,7 @@ static enum opt_level real_min_level(void)
 }
 
 /* Whether an option of a set is given at this level or a higher one. */
-static bool real_is_given(const struct opts *o, u64 set, enum opt_level level)
+static bool real_is_given(const struct opts *o, opt_set set, enum opt_level level)
 {
 	int id;
 
@@ -93,7 +93,7 @@ static bool real_wants_rules(const struct opts *o)
  * @taken: options that the run takes
  * @found: real devices were found for --real=auto. Return: 0, or -1 after one line on stderr.
  */
-static int real_check_options(const struct opts *o, const char *verb, u64 taken, bool found)
+static int real_check_options(const struct opts *o, const char *verb, opt_set taken, bool found)
 {
 	int id;
 
@@ -179,7 +179,7 @@ static void real_explain(const struct real_devices *d)
 int real_choose(struct opts *o, const char *verb, bool must, bool may_rule)
 {
 	const bool is_auto = o->real == REAL_AUTO, rules = may_rule && real_wants_rules(o);
-	const u64 taken = rules ? REAL_WITH_RULES : 0;
+	const opt_set taken = rules ? REAL_WITH_RULES : 0;
 	static struct real_devices d;
 
 	if (o->real == REAL_NO)

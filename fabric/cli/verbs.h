@@ -57,7 +57,7 @@ struct verb {
 	const char *args;
 	const char *summary;
 	const char *help;
-	u64 flags;
+	opt_set flags;
 	enum opt_id selector;
 	enum verb_group group;
 	enum verb_arg arg;
@@ -65,7 +65,7 @@ struct verb {
 	const char *expected;
 	const char *words;
 	const char *node_help;
-	u64 no_env;
+	opt_set no_env;
 	bool own_state;
 	bool alias;
 	int (*run)(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

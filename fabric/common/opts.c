@@ -189,7 +189,7 @@ static const char *opts_set(struct opts *o, enum opt_id id, const char *value, e
 	return expected;
 }
 
-static int opts_find(const char *name, size_t n, u64 allowed)
+static int opts_find(const char *name, size_t n, opt_set allowed)
 {
 	int id;
 
@@ -212,7 +212,7 @@ static const char *opts_omitted_value(enum opt_id id)
 }
 
 /* The option that a word names: --NAME, --NAME=VALUE or -LETTER. Return: -1: none of @allowed. */
-static int opts_find_flag(const char *arg, u64 allowed)
+static int opts_find_flag(const char *arg, opt_set allowed)
 {
 	int id;
 
@@ -226,7 +226,7 @@ static int opts_find_flag(const char *arg, u64 allowed)
 }
 
 /* Return: -1. */
-static int opts_print_unknown(const char *verb, const char *arg, u64 allowed)
+static int opts_print_unknown(const char *verb, const char *arg, opt_set allowed)
 {
 	struct suggestion s = { 0 };
 	int id;
@@ -241,7 +241,7 @@ static int opts_print_unknown(const char *verb, const char *arg, u64 allowed)
 	return print_error("%s: unknown option '%s'; see 'rdmaemu %s --help'", verb, arg, verb);
 }
 
-int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv)
+int opts_parse(struct opts *o, const char *verb, opt_set allowed, int argc, char **argv)
 {
 	const char *arg, *value, *eq, *expected;
 	int i, id;
@@ -296,7 +296,7 @@ int opts_env(struct opts *o)
 	return 0;
 }
 
-void opts_env_clear(u64 keep)
+void opts_env_clear(opt_set keep)
 {
 	int id;
 

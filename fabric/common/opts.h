@@ -102,7 +102,12 @@ enum opt_id {
 	OPT_COUNT,
 };
 
-#define OPT_BIT(id) (1ULL << (id))
+/** opt_set - OPT_BIT()s of settings. */
+typedef unsigned __int128 opt_set;
+
+#define OPT_BIT(id) ((opt_set)1 << (id))
+
+_Static_assert(OPT_COUNT <= 128, "a bit for each setting");
 
 /**
  * struct opt_def - a setting, by its name in all places.
@@ -238,14 +243,14 @@ void opts_init(struct opts *o);
  * @allowed: OPT_BIT()s of the options that this verb knows
  * Return: index of the first argument that is not an option, or -1 after one line on stderr.
  */
-int opts_parse(struct opts *o, const char *verb, u64 allowed, int argc, char **argv);
+int opts_parse(struct opts *o, const char *verb, opt_set allowed, int argc, char **argv);
 /** opts_env() - read the RDMAEMU_* variables. Return: 0, or -1 after one line on stderr. */
 int opts_env(struct opts *o);
 /**
  * opts_env_clear() - remove the variables, so that programs do not read them: all but those of the
  * OPT_BIT()s @keep.
  */
-void opts_env_clear(u64 keep);
+void opts_env_clear(opt_set keep);
 /**
  * opts_file() - read the `key = value` lines of a file.
  * @must: report an error if the file does not exist
