@@ -14,6 +14,7 @@
  */
 enum tap_slot {
 	TAP_RECORD,
+	TAP_CHECK,
 	TAP_FAULTS,
 	TAP_MASK,
 	TAP_USERS,

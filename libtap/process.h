@@ -11,6 +11,8 @@
  * struct tap_thread - a thread of the program.
  * @epoch: of the process in which it was prepared, 0: not yet
  * @depth: operations that it is in
+ * @caller, @frame: where the program, or a wrapper, has begun the current operation: together they
+ *	tell call sites apart
  * @makes: kinds of objects (bits of enum vobj) that the current call may have created
  * @fresh: objects that the current call has created, newest first
  * @text: the line of the current call
@@ -18,6 +20,8 @@
 struct tap_thread {
 	u32 epoch;
 	u32 depth;
+	const void *caller;
+	const void *frame;
 	u32 makes;
 	struct tap_obj *fresh;
 	struct vcall_text *text;
@@ -91,13 +95,15 @@ bool tap_enter_first(void);
  * tap_enter() - whether users see the operation that this thread begins: the program makes it, and
  * there is a user. If so, the wrapper calls tap_leave() at its end.
  */
-static inline bool tap_enter(void)
+static inline __attribute__((always_inline)) bool tap_enter(void)
 {
 	if (tap_thread.depth)
 		return false;
 	if (unlikely(tap_thread.epoch != load_acquire(&tap.live)) && !tap_enter_first())
 		return false;
 	tap_thread.depth++;
+	tap_thread.caller = __builtin_return_address(0);
+	tap_thread.frame = __builtin_frame_address(0);
 	return true;
 }
 

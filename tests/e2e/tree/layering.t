@@ -113,10 +113,12 @@ for folder in client verbs cm; do
 		"$(in_folders "emulator|$below|fabric/proto")"
 done
 nothing "the tap includes itself, the table of calls, and how the shim stands between" \
-	not_in libtap/users includes libtap \
+	not_in libtap/check not_in libtap/users includes libtap \
 	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export|mr_init_attr)\.h|emulator/types\.h"
 nothing "its users include the tap, the table of calls, and the fabric's client protocol" includes libtap/users \
 	"$(in_folders 'libtap|libtap/users|traces/calls|fabric/proto')|emulator/(types|seg)\.h"
+nothing "its checker includes the tap, the table of calls, and the table of findings" includes libtap/check \
+	"$(in_folders 'libtap|libtap/check|traces/calls')|fabric/proto/finding\.h|emulator/types\.h"
 nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
 nothing "the recorder includes itself, traces, and the tap" includes traces/record \
 	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|devices|object_table|next_symbol)\.h|emulator/types\.h"

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what the checker finds: names, severities, rules, and how to mend it.
+ *
+ * The checker in the tap (libtap/check/) and the command that prints its reports
+ * (fabric/cli/check/) share this table. docs/reference/checks.md has an example of each.
+ */
+#ifndef FABRIC_PROTO_FINDING_H
+#define FABRIC_PROTO_FINDING_H
+
+#include "emulator/types.h"
+
+/* Set by `rdmaemu run --check` for the tap: where processes write what they find. */
+#define FINDING_DIR_ENV "RDMAEMU_CHECK_DIR"
+/* The patterns, which are a setting of the command, too. */
+#define FINDING_LIST_ENV "RDMAEMU_CHECK"
+
+/** enum finding_severity - how certain it is that the program breaks elsewhere. */
+enum finding_severity {
+	FINDING_ERROR, /* undefined by the specification or a man page, or a failure of the program */
+	FINDING_WARNING, /* legal, but lucky, or resources lost */
+};
+
+/** enum finding_id - the findings, in the order of their table. */
+enum finding_id {
+	FINDING_CQ_EVENT_UNACKED,
+	FINDING_CQ_NOTIFY_LOST,
+	FINDING_CQ_SIZE_OUTSTANDING,
+	FINDING_MR_DEREG_OUTSTANDING,
+	FINDING_MR_DEREG_POSTED,
+	FINDING_OBJECT_LEAK_EXIT,
+	FINDING_QP_DESTROY_OUTSTANDING,
+	FINDING_QP_MODIFY_INVALID,
+	FINDING_QP_SQ_STUCK,
+	FINDING_WR_LKEY_INVALID,
+	FINDING_WR_RKEY_INVALID,
+	FINDING_COUNT,
+};
+
+/**
+ * struct finding_def - a finding.
+ * @name: OBJECT:TOPIC:DETAIL
+ * @summary: one sentence
+ * @source: the man page or clause that has the rule
+ * @mend: what to do, one sentence
+ */
+struct finding_def {
+	const char *name;
+	enum finding_severity severity;
+	const char *summary;
+	const char *source;
+	const char *mend;
+};
+
+extern const struct finding_def finding_defs[FINDING_COUNT];
+
+/** finding_severity_name() - "error" or "warning". */
+const char *finding_severity_name(enum finding_severity severity);
+/**
+ * finding_list_parse() - read words with commas between: patterns of names with '*', "errors",
+ * "warnings" or "all", each with '-' in front to leave them out. A list that begins with a word to
+ * leave out begins with all.
+ * @on: receives a bit (1 << enum finding_id) for each finding
+ * Return: NULL, or the word that names no finding.
+ */
+const char *finding_list_parse(const char *list, u64 *on);
+/** finding_pattern_matches() - whether a text matches a pattern in which '*' is any text. */
+bool finding_pattern_matches(const char *pattern, size_t len, const char *text);
+/** finding_find() - find a finding by its name. Return: enum finding_id, or -1. */
+int finding_find(const char *name);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Destroying what outstanding work requests use.
+ *
+ * A queue pair in IBV_QPS_ERR or IBV_QPS_RESET executes nothing any more, and the program may not
+ * know which state it is in: the device is asked before anything is reported.
+ */
+#include "libtap/check/object.h"
+
+/* struct ending_use - the first request that uses a region. */
+struct ending_use {
+	const struct check_obj *mr;
+	u32 qp;
+	bool receive;
+	struct check_wr wr;
+};
+
+static bool ending_qp_executes(const struct check_obj *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (ibv_query_qp((void *)(uintptr_t)qp->tap->key, &attr, IBV_QP_STATE, &init))
+		return false;
+	return attr.qp_state == IBV_QPS_RTR || attr.qp_state == IBV_QPS_RTS ||
+	       attr.qp_state == IBV_QPS_SQD || attr.qp_state == IBV_QPS_SQE;
+}
+
+void check_qp_ending(const void *obj)
+{
+	struct check_obj *qp = check_obj_find(VOBJ_QP, obj);
+	struct check_wr oldest;
+	u32 n, n_signaled;
+
+	if (!qp)
+		return;
+	pthread_mutex_lock(&qp->qp.lock);
+	n = qp->qp.sq.lost ? 0 : qp->qp.sq.n;
+	n_signaled = qp->qp.sq.n_signaled;
+	if (n)
+		oldest = qp->qp.sq.ring[qp->qp.sq.head];
+	pthread_mutex_unlock(&qp->qp.lock);
+	/* Unsignaled requests at the end complete without a trace. */
+	if (!n || !n_signaled || !ending_qp_executes(qp))
+		return;
+	check_report(FINDING_QP_DESTROY_OUTSTANDING,
+		     (struct check_other){ "oldest request posted", oldest.stack },
+		     "qp%u is destroyed; the completions of %u of its %u outstanding send requests "
+		     "were not polled",
+		     qp->ord, n_signaled, n);
+}
+
+static bool ending_find_in_queue(const struct check_queue *q, u32 mr, struct check_wr *copy)
+{
+	u32 i, k;
+
+	for (i = 0; !q->lost && i < q->n; i++) {
+		const struct check_wr *wr = &q->ring[(q->head + i) % q->depth];
+
+		for (k = 0; k < wr->n_sge; k++)
+			if (wr->mr[k] == mr) {
+				*copy = *wr;
+				return true;
+			}
+	}
+	return false;
+}
+
+static bool ending_find_use(struct check_obj *qp, void *arg)
+{
+	struct ending_use *use = arg;
+	bool found;
+
+	pthread_mutex_lock(&qp->qp.lock);
+	use->receive = false;
+	found = ending_find_in_queue(&qp->qp.sq, use->mr->ord, &use->wr);
+	if (!found) {
+		use->receive = true;
+		found = ending_find_in_queue(&qp->qp.rq, use->mr->ord, &use->wr);
+	}
+	pthread_mutex_unlock(&qp->qp.lock);
+	use->qp = qp->ord;
+	return found && ending_qp_executes(qp);
+}
+
+void check_mr_ending(const void *obj)
+{
+	struct check_obj *mr = check_obj_find(VOBJ_MR, obj);
+	struct ending_use use = { .mr = mr };
+
+	if (!mr || !__atomic_load_n(&mr->mr.uses, __ATOMIC_RELAXED) ||
+	    !check_obj_for_each(VOBJ_QP, ending_find_use, &use))
+		return;
+	check_report(use.receive ? FINDING_MR_DEREG_POSTED : FINDING_MR_DEREG_OUTSTANDING,
+		     (struct check_other){ "request posted", use.wr.stack },
+		     "mr%u is deregistered; %s request wr_id 0x%llx of qp%u still names it",
+		     mr->ord, use.receive ? "receive" : "send", (unsigned long long)use.wr.wr_id,
+		     use.qp);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the checker: what it keeps of the program's objects.
+ *
+ * Theory of operation
+ * -------------------
+ * The checker is a user of the tap (libtap/tap.h). It keeps a model of what the program knows:
+ * which work requests are outstanding until it polls their completions, which CQ events it has to
+ * acknowledge, whether it has polled a CQ since it armed it. Where the model becomes uncertain,
+ * because completions cannot be assigned or a queue is deeper than its ring, it says nothing more
+ * about that queue.
+ *
+ * The files in layers; each uses only those before it:
+ *  - stack.c: stacks of the program
+ *  - report.c: reports
+ *  - object.c: the entries of objects, and objects that exist at the end
+ *  - memory.c: regions, also those deregistered lately
+ *  - queue.c: outstanding work requests
+ *  - ending.c: destroying what outstanding requests use
+ *  - event.c: events of CQs
+ *  - modify.c: why ibv_modify_qp() fails
+ *  - user.c: the hooks of the tap
+ */
+#ifndef LIBTAP_CHECK_OBJECT_H
+#define LIBTAP_CHECK_OBJECT_H
+
+#include "libtap/check/report.h"
+#include "libtap/tap.h"
+
+#include <pthread.h>
+
+#define CHECK_SGES  4u /* of a work request, that are kept */
+#define CHECK_DEPTH 8192u /* of a queue, that is followed */
+
+/**
+ * struct check_wr - an outstanding work request.
+ * @stack: who posted it
+ * @mr: ordinals of the regions of @sge, 0: none
+ */
+struct check_wr {
+	u64 wr_id;
+	check_stack stack;
+	u32 opcode; /* enum ibv_wr_opcode, of sends */
+	bool signaled;
+	u8 n_sge;
+	struct ibv_sge sge[CHECK_SGES];
+	u32 mr[CHECK_SGES];
+	u64 raddr;
+	u32 rkey;
+};
+
+/**
+ * struct check_queue - a send or receive queue.
+ * @cap: requests that it holds, as the library says
+ * @depth: entries of @ring, which also holds requests until they are refused
+ * @head: the oldest of @n entries of @ring; @n_signaled of them are signaled
+ * @pushed: number of all that were ever posted, also refused ones
+ * @lost: which requests are outstanding is not known
+ */
+struct check_queue {
+	struct check_wr *ring;
+	u32 cap;
+	u32 depth;
+	u64 pushed;
+	u32 head;
+	u32 n;
+	u32 n_signaled;
+	bool lost;
+};
+
+/** struct check_qp - @sig_all: as created. @lock protects the queues. */
+struct check_qp {
+	pthread_mutex_t lock;
+	struct check_queue sq;
+	struct check_queue rq;
+	bool sig_all;
+	struct ibv_cq *scq;
+	struct ibv_cq *rcq;
+};
+
+/**
+ * struct check_cq - @outstanding: requests of all queues that may make a completion
+ * @events: taken and not acknowledged, the latest at @event_stack
+ * @polled: since its creation. @armed: and not polled since, at @arm_stack
+ */
+struct check_cq {
+	u32 outstanding;
+	u32 events;
+	check_stack event_stack;
+	bool polled;
+	bool armed;
+	check_stack arm_stack;
+};
+
+/** struct check_mr - @uses: outstanding requests that name it. @gone: where it was deregistered. */
+struct check_mr {
+	u64 addr;
+	u64 len;
+	u64 iova;
+	u32 lkey;
+	u32 rkey;
+	u32 access;
+	bool has_access;
+	u32 uses;
+	const void *pd;
+	check_stack gone;
+};
+
+/** struct check_obj - an object. @stack: where it was created. @next: in the list of its kind. */
+struct check_obj {
+	struct tap_obj *tap;
+	check_stack stack;
+	u32 ord;
+	struct check_obj *next;
+	struct check_obj **link;
+	union {
+		struct check_qp qp;
+		struct check_cq cq;
+		struct check_mr mr;
+	};
+};
+
+/* --- object.c --- */
+
+/** check_obj_of() - what the checker keeps of an object. Return: NULL: nothing. */
+static inline struct check_obj *check_obj_of(const struct tap_obj *o)
+{
+	return o ? o->user[TAP_CHECK] : NULL;
+}
+
+/** check_obj_find() - the same, by address. */
+static inline struct check_obj *check_obj_find(enum vobj kind, const void *obj)
+{
+	return check_obj_of(obj ? tap_obj_find(kind, obj) : NULL);
+}
+
+/** check_obj_new() - an object was registered; check_obj_gone(): it is about to be forgotten. */
+struct check_obj *check_obj_new(struct tap_obj *o);
+void check_obj_gone(struct check_obj *c);
+/**
+ * check_obj_for_each() - call @fn for each QP, CQ or MR, until it returns true. Objects are neither
+ * made nor destroyed meanwhile.
+ */
+bool check_obj_for_each(enum vobj kind, bool (*fn)(struct check_obj *c, void *arg), void *arg);
+/** check_obj_report_leaks() - report what exists at the end of the program. */
+void check_obj_report_leaks(void);
+/** check_obj_fork() - in a child: the parent's objects are not its own. */
+void check_obj_fork(void);
+
+/* --- memory.c --- */
+
+/** check_mr_new() - a region was registered. */
+void check_mr_new(struct check_obj *c);
+/** check_mr_call() - a call has registered it with these rights, or changed it. */
+void check_mr_call(const struct tap_call *call);
+/** check_mr_keep() - remember a region that is about to be forgotten. */
+void check_mr_keep(const struct check_obj *c);
+/** check_mr_explain() - why a data segment of a request to @qp failed. @write: it is written. */
+void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
+		      const struct check_wr *wr, bool write);
+/** check_mr_explain_remote() - why a request was refused by its target. */
+void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc,
+			     const struct check_wr *wr);
+
+/* --- queue.c --- */
+
+void check_qp_new(struct check_obj *c);
+void check_qp_gone(struct check_obj *c);
+enum tap_verdict check_post_begin(struct tap_post *p);
+void check_post_end(struct tap_post *p);
+void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
+/** check_qp_lose() - nothing is known about its queues from now on. */
+void check_qp_lose(struct check_obj *c);
+/** check_qp_clear() - its queues are empty. */
+void check_qp_clear(struct check_obj *c);
+/** check_completion() - the program gets a completion of @cq. */
+void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
+/** check_cq_lose() - nothing is known about the queues that complete in a CQ. */
+void check_cq_lose(struct check_obj *cq);
+
+/* --- ending.c --- */
+
+/** check_qp_ending(), check_mr_ending() - before one is destroyed by the program. */
+void check_qp_ending(const void *qp);
+void check_mr_ending(const void *mr);
+
+/* --- event.c --- */
+
+enum tap_verdict check_cq_begin(struct tap_cqop *p);
+void check_cq_end(struct tap_cqop *p);
+/** check_cq_polled() - a poll begins. */
+void check_cq_polled(const struct tap_obj *cq);
+/** check_cq_ending() - before a CQ is destroyed. */
+void check_cq_ending(const void *cq);
+
+/* --- modify.c --- */
+
+/** check_modify_failed() - say why ibv_modify_qp() has returned EINVAL. */
+void check_modify_failed(const struct tap_call *c);
+
+#endif

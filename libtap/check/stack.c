@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every work request keeps the stack that has posted it, so taking one must be cheap. Unwinding
+ * takes microseconds. Each thread remembers the stacks of its latest call sites, by the address to
+ * which the wrapper returns and the wrapper's frame: callers further out are the same as long as
+ * both are, but for frames that were replaced meanwhile by others of the same size.
+ *
+ * The table has a fixed size and grows only: what does not fit has no stack.
+ */
+#include "libtap/check/stack.h"
+#include "libtap/process.h"
+
+#include <execinfo.h>
+#include <pthread.h>
+
+#define STACKS	    (1u << 13)
+#define STACK_SITES 64u /* of a thread */
+
+struct stack_entry {
+	u32 n;
+	u32 hash;
+	void *frame[STACK_FRAMES];
+};
+
+struct stack_site {
+	const void *caller;
+	const void *frame;
+	check_stack stack;
+};
+
+/* Entry 0 stays empty. Readers need no lock: an entry does not change once its number is known. */
+static struct stack_entry entries[STACKS];
+static u32 n_entries = 1;
+static u32 buckets[STACKS]; /* open addressing by hash; number of the entry, 0: free */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread struct stack_site sites[STACK_SITES] __attribute__((tls_model("initial-exec")));
+
+void check_stack_start(void)
+{
+	void *frame[2];
+
+	backtrace(frame, 2);
+}
+
+static u32 stack_hash(void *const *frame, u32 n)
+{
+	u64 h = n;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		h = (h ^ (uintptr_t)frame[i]) * 0x9e3779b97f4a7c15ull;
+	return (u32)(h >> 32);
+}
+
+/* The caller holds the lock. */
+static check_stack stack_intern(void *const *frame, u32 n)
+{
+	u32 hash = stack_hash(frame, n), at = hash % STACKS;
+	struct stack_entry *e;
+
+	for (; buckets[at]; at = (at + 1) % STACKS) {
+		e = &entries[buckets[at]];
+		if (e->hash == hash && e->n == n && !memcmp(e->frame, frame, n * sizeof(*frame)))
+			return buckets[at];
+	}
+	if (n_entries == STACKS)
+		return 0;
+	e = &entries[n_entries];
+	e->n = n;
+	e->hash = hash;
+	memcpy(e->frame, frame, n * sizeof(*frame));
+	buckets[at] = n_entries;
+	return n_entries++;
+}
+
+check_stack check_stack_here(void)
+{
+	uintptr_t mix = (uintptr_t)tap_thread.caller ^ (uintptr_t)tap_thread.frame >> 4;
+	struct stack_site *s = &sites[mix % STACK_SITES];
+	void *frame[STACK_FRAMES + 8];
+	int n, own;
+
+	if (s->stack && s->caller == tap_thread.caller && s->frame == tap_thread.frame)
+		return s->stack;
+	n = backtrace(frame, ARRAY_SIZE(frame));
+	/* Those of the tap end where the wrapper returns to. */
+	for (own = 0; own < n && frame[own] != tap_thread.caller; own++)
+		;
+	if (own == n)
+		own = 0;
+	n -= own;
+	pthread_mutex_lock(&lock);
+	s->stack = stack_intern(frame + own, min_u32((u32)n, STACK_FRAMES));
+	pthread_mutex_unlock(&lock);
+	s->caller = tap_thread.caller;
+	s->frame = tap_thread.frame;
+	return s->stack;
+}
+
+u32 check_stack_frames(check_stack stack, void *const **frames)
+{
+	*frames = entries[stack].frame;
+	return entries[stack].n;
+}

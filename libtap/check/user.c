@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* The hooks of the checker. It only watches: each operation passes unchanged. */
+#include "libtap/check/object.h"
+
+static bool check_start(void)
+{
+	if (!check_report_start())
+		return false;
+	check_stack_start();
+	return true;
+}
+
+static void check_fork_child(void)
+{
+	check_obj_fork();
+	check_report_fork();
+}
+
+static void check_finish(void)
+{
+	check_obj_report_leaks();
+	check_report_finish();
+}
+
+static enum tap_verdict check_call_begin(struct tap_call *c)
+{
+	const void *first = (void *)(uintptr_t)c->args[0];
+
+	switch (c->call) {
+	case VCALL_ibv_destroy_qp:
+		check_qp_ending(first);
+		break;
+	case VCALL_rdma_destroy_qp:
+		check_qp_ending(((const struct rdma_cm_id *)first)->qp);
+		break;
+	case VCALL_ibv_dereg_mr:
+		check_mr_ending(first);
+		break;
+	case VCALL_ibv_destroy_cq:
+		check_cq_ending(first);
+		break;
+	default:
+		break;
+	}
+	return TAP_PASS;
+}
+
+static void check_call_modified(const struct tap_call *c)
+{
+	const struct ibv_qp_attr *attr = (void *)(uintptr_t)c->args[1];
+	struct check_obj *qp = check_obj_find(VOBJ_QP, (void *)(uintptr_t)c->args[0]);
+
+	if (c->failed == EINVAL)
+		check_modify_failed(c);
+	else if (!c->failed && qp && (c->args[2] & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		check_qp_clear(qp);
+}
+
+static void check_call_end(struct tap_call *c)
+{
+	struct check_obj *qp;
+
+	switch (c->call) {
+	case VCALL_ibv_reg_mr:
+	case VCALL_ibv_reg_mr_iova:
+	case VCALL_ibv_reg_mr_iova2:
+	case VCALL_ibv_rereg_mr:
+		check_mr_call(c);
+		break;
+	case VCALL_ibv_bind_mw:
+		/* It posts a work request that nobody shows. */
+		qp = check_obj_find(VOBJ_QP, (void *)(uintptr_t)c->args[0]);
+		if (qp)
+			check_qp_lose(qp);
+		break;
+	case VCALL_ibv_modify_qp:
+		check_call_modified(c);
+		break;
+	default:
+		break;
+	}
+}
+
+static void check_object_new(struct tap_obj *o)
+{
+	struct check_obj *c = check_obj_new(o);
+
+	if (c && o->kind == VOBJ_QP)
+		check_qp_new(c);
+	else if (c && o->kind == VOBJ_MR)
+		check_mr_new(c);
+}
+
+static void check_object_gone(struct tap_obj *o)
+{
+	struct check_obj *c = check_obj_of(o);
+
+	if (!c)
+		return;
+	if (o->kind == VOBJ_QP)
+		check_qp_gone(c);
+	else if (o->kind == VOBJ_MR)
+		check_mr_keep(c);
+	check_obj_gone(c);
+}
+
+static void check_wr_batch_end(struct tap_batch *b)
+{
+	struct check_obj *qp = check_obj_of(b->obj);
+
+	/* Which requests the batch had is not kept. */
+	if (qp && (b->abort || b->ret))
+		check_qp_lose(qp);
+}
+
+static enum tap_verdict check_poll_begin(struct tap_poll *p)
+{
+	check_cq_polled(p->obj);
+	return TAP_PASS;
+}
+
+static void check_poll_end(struct tap_poll *p)
+{
+	struct check_obj *c = check_obj_of(p->obj);
+	int i;
+
+	for (i = 0; c && i < p->ret; i++)
+		check_completion(c, &p->wc[i]);
+}
+
+static enum tap_verdict check_cqex_begin(struct tap_cqex *p)
+{
+	if (p->what == TAP_CQEX_START)
+		check_cq_polled(p->obj);
+	return TAP_PASS;
+}
+
+static void check_cqex_end(struct tap_cqex *p)
+{
+	struct check_obj *c = check_obj_of(p->obj);
+	struct ibv_wc wc;
+	u64 ts;
+
+	if (!c || p->ret || p->what == TAP_CQEX_END)
+		return;
+	tap_cqex_read(p->obj, p->ex, &wc, &ts);
+	/* A CQ without IBV_WC_EX_WITH_QP_NUM does not say whose completion it is. */
+	if (wc.qp_num)
+		check_completion(c, &wc);
+	else
+		check_cq_lose(c);
+}
+
+static const struct tap_user check_user = {
+	.slot = TAP_CHECK,
+	.objects = true,
+	.start = check_start,
+	.fork_child = check_fork_child,
+	.finish = check_finish,
+	.call_begin = check_call_begin,
+	.call_end = check_call_end,
+	.object_new = check_object_new,
+	.object_gone = check_object_gone,
+	.post_begin = check_post_begin,
+	.post_end = check_post_end,
+	.wr = check_wr_call,
+	.wr_batch_end = check_wr_batch_end,
+	.poll_begin = check_poll_begin,
+	.poll_end = check_poll_end,
+	.cqex_begin = check_cqex_begin,
+	.cqex_end = check_cqex_end,
+	.cq_begin = check_cq_begin,
+	.cq_end = check_cq_end,
+};
+
+TAP_USER(check_user);
