@@ -130,6 +130,12 @@ static void real_choose_rules(struct opts *o)
 	opts_init(o);
 	o->real = REAL_RULES;
 	o->explain = all.explain;
+	memcpy(o->check, all.check, sizeof(o->check));
+	o->check_exit = all.check_exit;
+	memcpy(o->check_suppress, all.check_suppress, sizeof(o->check_suppress));
+	memcpy(o->check_json, all.check_json, sizeof(o->check_json));
+	memcpy(o->check_sarif, all.check_sarif, sizeof(o->check_sarif));
+	o->gen_suppressions = all.gen_suppressions;
 	o->dry_run = all.dry_run;
 	o->fresh = all.fresh;
 	o->linger_ms = all.linger_ms;

@@ -4,6 +4,7 @@
  * or its parent if there is something to report at its end.
  */
 #include "fabric/cli/run_report.h"
+#include "fabric/cli/check/session.h"
 #include "fabric/cli/child.h"
 #include "fabric/cli/cli.h"
 #include "fabric/cli/program_check.h"
@@ -127,6 +128,18 @@ static int run_set_real_env(const struct fabric_paths *p)
 		       : 0;
 }
 
+/* Put the checker in front of the libraries, unless nobody would print what it finds. */
+static int run_set_check_env(const struct opts *o)
+{
+	char lib[PATH_MAX];
+
+	if (!o->check[0] || getenv(AT_END_SILENT_ENV))
+		return 0;
+	if (run_find_tap(lib) || check_session_start(o))
+		return -1;
+	return run_preload(lib) ? print_error("environment: %s", strerror(errno)) : 0;
+}
+
 /* @m: the answer to PROTO_LEASE */
 static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 		       const struct proto_msg *m)
@@ -220,22 +233,41 @@ int run_print_exec_error(const char *program, int err)
 	return err == ENOENT || err == ENOTDIR ? EXIT_NOT_FOUND : EXIT_CANNOT_EXEC;
 }
 
+/* End as the program has ended, unless a report says more than its status. */
+static int run_end_as(const struct opts *o, enum run_result result, int status)
+{
+	/* A program that fails without its fault proves as little as one that succeeds. */
+	if (result == RUN_NOT_FIRED && WIFEXITED(status))
+		return EXIT_NOT_FIRED;
+	if (result == RUN_FOUND && WIFEXITED(status))
+		return (int)o->check_exit;
+	if (result == RUN_TROUBLE && WIFEXITED(status) && !WEXITSTATUS(status))
+		return EXIT_TROUBLE;
+	child_exit_as(status);
+}
+
+/* The check of a run that has no fabric. */
+static int run_real_checked(const struct opts *o, char **argv)
+{
+	int status, ret;
+
+	if (run_set_check_env(o) || program_arrange_preload(argv[0]))
+		return EXIT_TROUBLE;
+	ret = child_run(argv, &status);
+	if (ret)
+		return run_print_exec_error(argv[0], -ret);
+	return run_end_as(o, run_check_report(o, NULL, 0, argv[0]), status);
+}
+
 /* Stay as the program's parent, to report at its end. */
 static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32 run, char **argv)
 {
-	enum run_result result;
 	int status, ret;
 
 	ret = child_run(argv, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
-	result = run_report_print(o, p, run, wrapper_innermost(argv));
-	/* A program that fails without its fault proves as little as one that succeeds. */
-	if (result == RUN_NOT_FIRED && WIFEXITED(status))
-		return EXIT_NOT_FIRED;
-	if (result == RUN_TROUBLE && WIFEXITED(status) && !WEXITSTATUS(status))
-		return EXIT_TROUBLE;
-	child_exit_as(status);
+	return run_end_as(o, run_report_print(o, p, run, wrapper_innermost(argv)), status);
 }
 
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -250,6 +282,8 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	(void)argc;
 	if (real_choose(o, "run", true, true))
 		return EXIT_USAGE;
+	if (o->real == REAL_YES && o->check[0])
+		return run_real_checked(o, argv);
 	if (o->real == REAL_YES)
 		return real_run(o, argv);
 	if (o->real == REAL_RULES) {
@@ -275,7 +309,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos = m.lease.chaos;
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
-	if (run_set_env(o, p, &m) || (o->out[0] && record_start(o, argv)) ||
+	if (run_set_env(o, p, &m) || run_set_check_env(o) || (o->out[0] && record_start(o, argv)) ||
 	    run_capture_start(o, p) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
 	parent = run_report_is_wanted(o, p);

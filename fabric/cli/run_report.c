@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the reports at the end of `rdmaemu run`, in their order. */
 #include "fabric/cli/run_report.h"
+#include "fabric/cli/check/session.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,29 @@ enum run_result run_chaos_report(const struct opts *o, const struct fabric_paths
 	return RUN_DONE;
 }
 
+/* --- run --check ------------------------------------------------------------------------------ */
+
+bool run_check_is_wanted(const struct opts *o, const struct fabric_paths *p)
+{
+	(void)o;
+	(void)p;
+	return check_session_is_on();
+}
+
+enum run_result run_check_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+				 const char *program)
+{
+	bool has_errors;
+	int ret = check_session_report(o, &has_errors);
+
+	(void)p;
+	(void)run;
+	(void)program;
+	if (has_errors && o->check_exit)
+		return RUN_FOUND;
+	return ret ? RUN_TROUBLE : RUN_DONE;
+}
+
 /* --- all reports ------------------------------------------------------------------------------ */
 
 static const struct at_end reports[] = {
@@ -30,6 +54,7 @@ static const struct at_end reports[] = {
 	{ run_explain_is_wanted, run_explain_report },
 	{ run_faults_is_wanted, run_faults_report },
 	{ run_chaos_is_wanted, run_chaos_report },
+	{ run_check_is_wanted, run_check_report },
 };
 
 bool run_report_is_wanted(const struct opts *o, const struct fabric_paths *p)

@@ -12,6 +12,7 @@
 enum run_result {
 	RUN_DONE,
 	RUN_TROUBLE, /* something that the run's options ask for could not be done */
+	RUN_FOUND, /* the check has found errors */
 	RUN_NOT_FIRED, /* a fault rule that had to fire has not */
 };
 
@@ -78,6 +79,11 @@ enum run_result run_explain_report(const struct opts *o, const struct fabric_pat
 				   const char *program);
 
 /* --- run_report.c --- */
+
+bool run_check_is_wanted(const struct opts *o, const struct fabric_paths *p);
+/** run_check_report() - print what the check has found. Return: RUN_FOUND if there are errors. */
+enum run_result run_check_report(const struct opts *o, const struct fabric_paths *p, u32 run,
+				 const char *program);
 
 bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p);
 /** run_chaos_report() - print the seed of the fabric's chaos. */

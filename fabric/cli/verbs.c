@@ -6,6 +6,9 @@
 #include "fabric/cli/cli.h"
 
 #define RULES (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN))
+#define CHECK                                                                                      \
+	(OPT_BIT(OPT_CHECK) | OPT_BIT(OPT_CHECK_EXIT) | OPT_BIT(OPT_CHECK_SUPPRESS) |              \
+	 OPT_BIT(OPT_CHECK_JSON) | OPT_BIT(OPT_CHECK_SARIF) | OPT_BIT(OPT_GEN_SUPPRESSIONS))
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
 #define PORTS_NODE "only ports of this node (default: all)"
@@ -15,21 +18,23 @@ static const struct verb verbs[] = {
 	  .args = "[OPTION]... [--] PROGRAM [ARG]...",
 	  .summary = "Run a program on a fabric, which it starts if needed",
 	  .help = "rdmaemu becomes the program and passes on its exit status, its signals and its "
-		  "terminal. With --explain, --capture or fault rules it stays as the program's "
-		  "parent, and passes them on all the same.\n"
+		  "terminal. With --explain, --check, --capture or fault rules it stays as the "
+		  "program's parent, and passes them on all the same.\n"
 		  "A fabric that a run has started begins anew for the next one when no program "
 		  "is left on it.\n"
 		  "With --real nothing is preloaded and no fabric is used: the program sees what "
 		  "it would see without rdmaemu. With fault rules as well, its calls and work "
 		  "requests fail as they say.\n"
-		  "Exit status of rdmaemu itself: 2 if there is no device for --real; 123 if a "
+		  "Exit status of rdmaemu itself: 2 if there is no device for --real; 99 if "
+		  "--check "
+		  "has found errors; 123 if a "
 		  "fault rule that must fire did not, "
 		  "whatever the program's status; 125 if the fabric cannot be used, or if the "
 		  "capture failed and the program did not; 126 if the program cannot be executed; "
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
-		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL),
+		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | CHECK,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

@@ -2,6 +2,7 @@
 /** DOC: settings: one table names each as an option, as a variable and as a key of a file. */
 #include "fabric/common/opts_store.h"
 #include "fabric/common/suggest.h"
+#include "fabric/proto/finding.h"
 #include "fabric/proto/proto.h"
 
 #include <stdarg.h>
@@ -150,6 +151,20 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_MR] = { "mr", 0, "N", NULL, false,
 		     "memory region that the first key in the packets stands for, counted from 1 "
 		     "(default: 1)" },
+	[OPT_CHECK] = { "check", 0, "[=NAME,...]", FINDING_LIST_ENV, false,
+			"report what the program does wrong with verbs: all findings, or these" },
+	[OPT_CHECK_EXIT] = { "check-exit", 0, "STATUS", NULL, false,
+			     "exit status if the check finds errors (default: 99); 0 is that of "
+			     "the "
+			     "program" },
+	[OPT_CHECK_SUPPRESS] = { "check-suppress", 0, "FILE", "RDMAEMU_CHECK_SUPPRESS", false,
+				 "leave out the findings that FILE names" },
+	[OPT_CHECK_JSON] = { "check-json", 0, "FILE", NULL, false,
+			     "also write the findings to FILE, as JSON" },
+	[OPT_CHECK_SARIF] = { "check-sarif", 0, "FILE", NULL, false,
+			      "also write the findings to FILE, as SARIF 2.1.0" },
+	[OPT_GEN_SUPPRESSIONS] = { "gen-suppressions", 0, NULL, NULL, false,
+				   "print after each finding the line that suppresses it" },
 	[OPT_HELP] = { "help", 'h', NULL, NULL, false, "print this help" },
 };
 
@@ -173,6 +188,7 @@ void opts_init(struct opts *o)
 	o->timeout = 60;
 	o->seed = SEED_DEFAULT;
 	o->ppm = CLOCK_PPM;
+	o->check_exit = EXIT_CHECK;
 	snprintf(o->profile, sizeof(o->profile), "generic");
 }
 

@@ -26,6 +26,7 @@
 /** Exit statuses of rdmaemu itself, those of env(1) where it runs a program. */
 enum exit_status {
 	EXIT_USAGE = 2,
+	EXIT_CHECK = 99, /* `run --check`: it has found errors; --check-exit gives another */
 	EXIT_NOT_FIRED = 123, /* `run`: a fault rule that had to fire has not */
 	EXIT_TROUBLE = 125, /* `run`: the program was not started, or its capture failed */
 	EXIT_CANNOT_EXEC = 126,
@@ -98,6 +99,12 @@ enum opt_id {
 	OPT_SCRIPT,
 	OPT_AS_IS,
 	OPT_MR,
+	OPT_CHECK,
+	OPT_CHECK_EXIT,
+	OPT_CHECK_SUPPRESS,
+	OPT_CHECK_JSON,
+	OPT_CHECK_SARIF,
+	OPT_GEN_SUPPRESSIONS,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -233,6 +240,12 @@ struct opts {
 	char real_names[512]; /* of those to show, with commas between; "": all */
 	bool capabilities; /* compare them in any case */
 	u32 timeout; /* seconds */
+	char check[512]; /* findings, with commas between; "": no check */
+	u32 check_exit; /* exit status */
+	char check_suppress[PATH_MAX]; /* "": not given */
+	char check_json[PATH_MAX]; /* likewise */
+	char check_sarif[PATH_MAX]; /* likewise */
+	bool gen_suppressions;
 };
 
 /** opts_init() - defaults. */

@@ -6,6 +6,7 @@
 #include "fabric/common/host_port.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/parse.h"
+#include "fabric/proto/finding.h"
 #include "fabric/proto/proto.h"
 
 #include <stddef.h>
@@ -138,6 +139,20 @@ static bool opt_set_unexpected(struct opts *o, const char *value)
 	       opt_store_text(o->unexpected, sizeof(o->unexpected), value);
 }
 
+static bool opt_set_check(struct opts *o, const char *value)
+{
+	bool yes;
+	u64 on;
+
+	o->check[0] = '\0';
+	if (*value && parse_bool(value, &yes)) {
+		if (!yes)
+			return true;
+		value = "all";
+	}
+	return !finding_list_parse(value, &on) && opt_store_text(o->check, sizeof(o->check), value);
+}
+
 enum kind {
 	OTHER, /* @set checks and stores it */
 	SWITCH, /* bool: the option was given */
@@ -252,6 +267,13 @@ static const struct opt_value {
 	[OPT_SCRIPT] = A_TEXT(script, "a file"),
 	[OPT_AS_IS] = A_SWITCH(as_is),
 	[OPT_MR] = A_NUMBER(32, mr, 1, UINT32_MAX, "the ordinal of a memory region, 1 or more"),
+	[OPT_CHECK] = BY(opt_set_check, "names of findings with commas between, as CQ:NOTIFY:LOST, "
+					"QP:*, errors or -MR:*"),
+	[OPT_CHECK_EXIT] = A_NUMBER(32, check_exit, 0, 255, "an exit status, 0 to 255"),
+	[OPT_CHECK_SUPPRESS] = A_TEXT(check_suppress, "a file"),
+	[OPT_CHECK_JSON] = A_TEXT(check_json, "a file"),
+	[OPT_CHECK_SARIF] = A_TEXT(check_sarif, "a file"),
+	[OPT_GEN_SUPPRESSIONS] = A_SWITCH(gen_suppressions),
 	[OPT_HELP] = A_SWITCH(help),
 };
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The checker around a program. */
+#include "fabric/cli/check/session.h"
+#include "fabric/cli/check/found.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char session_dir[PATH_MAX];
+
+bool check_session_is_on(void)
+{
+	return session_dir[0];
+}
+
+int check_session_start(const struct opts *o)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (o->check_suppress[0] && suppress_check_file(o->check_suppress))
+		return -1;
+	snprintf(session_dir, sizeof(session_dir), "%.3000s/rdmaemu-check-XXXXXX",
+		 tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(session_dir)) {
+		print_error("check: %s: %s", session_dir, strerror(errno));
+		session_dir[0] = '\0';
+		return -1;
+	}
+	if (setenv(FINDING_DIR_ENV, session_dir, 1) || setenv(FINDING_LIST_ENV, o->check, 1))
+		return print_error("environment: %s", strerror(errno));
+	return 0;
+}
+
+/* Prints what is not suppressed. Return: the number of errors. */
+static u32 session_print(const struct opts *o, const struct found_all *all)
+{
+	u32 i, n[2] = { 0, 0 };
+
+	for (i = 0; i < all->n; i++) {
+		if (all->found[i]->suppressed)
+			continue;
+		found_print(all->found[i], o->gen_suppressions);
+		n[finding_defs[all->found[i]->id].severity]++;
+	}
+	if (n[0] + n[1])
+		fprintf(stderr, "rdmaemu: check: %u error%s, %u warning%s\n", n[0],
+			n[0] == 1 ? "" : "s", n[1], n[1] == 1 ? "" : "s");
+	return n[FINDING_ERROR];
+}
+
+int check_session_report(const struct opts *o, bool *has_errors)
+{
+	static struct found_all all;
+	int ret = 0;
+	u32 i;
+
+	*has_errors = false;
+	if (!check_session_is_on())
+		return 0;
+	found_read(&all, session_dir);
+	for (i = 0; i < all.n; i++) {
+		symbols_resolve(&all.found[i]->here);
+		symbols_resolve(&all.found[i]->other);
+	}
+	if (o->check_suppress[0])
+		suppress_apply(&all, o->check_suppress);
+	*has_errors = session_print(o, &all) > 0;
+	if (all.lost)
+		ret = print_error("check: reports of a program are incomplete");
+	if (o->check_json[0] && found_write_json(&all, o->check_json))
+		ret = -1;
+	if (o->check_sarif[0] && found_write_sarif(&all, o->check_sarif))
+		ret = -1;
+	return ret;
+}
