@@ -7,6 +7,7 @@
 # tests/mutants/			edits that break one rule of the emulator each
 # tests/bench/			measurements
 # tests/lib/c/			what several of them share
+# tests/lib/mesh/			a joined fabric process without system calls
 
 T := $(BUILD)/tests
 
@@ -84,11 +85,11 @@ $(UNIT_BIN):
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) $(UNIT_NOW) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
 
-# A joined fabric process in a test: tests/lib/c/mesh_world.h. The linker replaces its system calls.
+# A joined fabric process in a test: tests/lib/mesh/world.h. The linker replaces its system calls.
 WORLD_CALLS := read write writev close socket connect accept4 getsockname getpeername getsockopt setsockopt epoll_ctl \
 	clock_gettime getrandom mmap munmap nettle_curve25519_mul nettle_curve25519_mul_g
 WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
-WORLD_SRC   := $(wildcard tests/lib/c/mesh_*.c fabric/join/*.c fabric/link/*.c) \
+WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) fabric/proto/vmcopy.c
 

@@ -6,7 +6,7 @@
  * the fabric's state stays sound, nobody becomes a member without the token, nothing that is not
  * authentic counts, and an honest member can join afterwards.
  */
-#include "tests/lib/c/mesh_peer.h"
+#include "tests/lib/mesh/peer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fabric process that is a hub: what members send each other through it. See
- * tests/lib/c/mesh_world.h.
+ * tests/lib/mesh/world.h.
  */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/mesh_peer.h"
+#include "tests/lib/mesh/peer.h"
 
 #define FAR	    1u /* an address of another host */
 #define PIECE	    (60u << 10) /* bytes of a burst's payload */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A joined fabric process, and peers that say what they should not. See
- * tests/lib/c/mesh_world.h.
+ * tests/lib/mesh/world.h.
  */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/mesh_peer.h"
+#include "tests/lib/mesh/peer.h"
 
 #define FAR 1u /* an address of another host */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* A joined fabric process in a test: see mesh_world.h. */
-#include "tests/lib/c/mesh_world.h"
+/* A joined fabric process in a test: see world.h. */
+#include "tests/lib/mesh/world.h"
 
 #include "emulator/audit/audit.h"
 #include "emulator/cm/input.h"
 #include "fabric/common/opts.h"
 #include "fabric/link/transit.h"
 #include "fabric/proto/vmcopy.h"
-#include "tests/lib/c/mesh_peer.h"
+#include "tests/lib/mesh/peer.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the other end of a socket of mesh_world.h: a member, or somebody who wants to be taken for
+ * DOC: the other end of a socket of world.h: a member, or somebody who wants to be taken for
  * one. It knows the token, and shows it when the test says so.
  */
-#ifndef TESTS_LIB_C_MESH_PEER_H
-#define TESTS_LIB_C_MESH_PEER_H
+#ifndef TESTS_LIB_MESH_PEER_H
+#define TESTS_LIB_MESH_PEER_H
 
 #include "fabric/join/seal.h"
-#include "tests/lib/c/mesh_world.h"
+#include "tests/lib/mesh/world.h"
 
 #define PEER_QPN 0x12u /* of the QP that world_connect() connects with */
 

@@ -4,14 +4,14 @@
  * fabric/link and the engine, with sockets, a clock and random numbers that the test makes.
  *
  * The linker replaces the system calls of these sources (WORLD_CALLS in mk/tests.mk). A socket is
- * two buffers; its other end is a peer (mesh_peer.h), or nobody. Nothing waits: world_turn() moves
+ * two buffers; its other end is a peer (peer.h), or nobody. Nothing waits: world_turn() moves
  * the clock and runs one turn of the fabric process's loop.
  *
  * All memory that the process keeps is mapped from copies that were made once, so that
  * world_reset() brings it back to its first moment in some 50 microseconds.
  */
-#ifndef TESTS_LIB_C_MESH_WORLD_H
-#define TESTS_LIB_C_MESH_WORLD_H
+#ifndef TESTS_LIB_MESH_WORLD_H
+#define TESTS_LIB_MESH_WORLD_H
 
 #include "fabric/join/mesh.h"
 #include "tests/lib/c/emu.h"
@@ -115,7 +115,7 @@ bool world_connect_to(const u8 gid[16]);
 /** world_connect() - the same with the @nth member's device that has a GID. */
 bool world_connect(u32 nth);
 
-/* --- mesh_world_calls.c --- */
+/* --- world_calls.c --- */
 
 /** world_close_all() - forget all sockets. */
 void world_close_all(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Members of a mesh in a test: see mesh_peer.h. */
-#include "tests/lib/c/mesh_peer.h"
+/* Members of a mesh in a test: see peer.h. */
+#include "tests/lib/mesh/peer.h"
 
 #include <nettle/curve25519.h>
 #include <nettle/sha2.h>

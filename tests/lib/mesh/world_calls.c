@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The system calls of the fabric process in tests: sockets in memory. See mesh_world.h. */
-#include "tests/lib/c/mesh_peer.h"
+/* The system calls of the fabric process in tests: sockets in memory. See world.h. */
+#include "tests/lib/mesh/peer.h"
 
 #include <errno.h>
 #include <netinet/in.h>
