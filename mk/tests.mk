@@ -87,7 +87,7 @@ $(UNIT_BIN):
 
 # A joined fabric process in a test: tests/lib/mesh/world.h. The linker replaces its system calls.
 WORLD_CALLS := read write writev close socket connect accept4 getsockname getpeername getsockopt setsockopt epoll_ctl \
-	clock_gettime getrandom mmap munmap nettle_curve25519_mul nettle_curve25519_mul_g
+	clock_gettime getrandom mmap munmap malloc calloc free nettle_curve25519_mul nettle_curve25519_mul_g
 WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
 WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \

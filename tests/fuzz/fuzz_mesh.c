@@ -402,11 +402,14 @@ static void end_honestly(void)
 	WORLD_MUST(mesh_member(world.f, peer_id(HONEST))->ready && s->peer->heard);
 }
 
-/* Memory that was freed is used again soon: a fresh page costs more than most steps. */
+/*
+ * Memory that was freed is used again soon: a fresh page costs more than most steps. The shadow of
+ * a large chunk is written, not mapped anew, for the same reason.
+ */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-	return "quarantine_size_mb=1:malloc_context_size=6";
+	return "quarantine_size_mb=1:malloc_context_size=6:clear_shadow_mmap_threshold=16777216";
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);

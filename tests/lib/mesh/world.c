@@ -15,24 +15,12 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#define PAGE	   4096ul
-#define REGIONS	   (4 + 2 * EMU_CLIENTS)
 #define STARTED_NS (1000 * NSEC_PER_SEC)
 #define FD_EPOLL   (1 << 19)
 #define FD_LISTEN  (1 << 20)
 
 struct world world;
-
-/** struct region - memory that world_reset() restores. */
-struct region {
-	void *mem;
-	size_t len;
-};
-
-static struct region region[REGIONS];
-static u32 n_regions;
 
 void world_fail(const char *what, const char *file, int line)
 {
@@ -54,38 +42,6 @@ void fabric_note(struct fabric *f, const char *fmt, ...)
 	for (p = world.note; *p; p++)
 		WORLD_MUST(isprint((u8)*p));
 	world.n_notes++;
-}
-
-/* --- memory --- */
-
-static void *region_new(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	WORLD_MUST(p != MAP_FAILED);
-	return p;
-}
-
-/* The region has its content of now after each world_reset(). */
-static void region_freeze(void *mem, size_t size)
-{
-	size_t n = (size + PAGE - 1) / PAGE, i;
-	int fd = memfd_create("world", MFD_CLOEXEC);
-	u8 *there = malloc(n);
-
-	WORLD_MUST(fd >= 0 && there && !ftruncate(fd, (off_t)(n * PAGE)) &&
-		   !mincore(mem, n * PAGE, there));
-	for (i = 0; i < n; i++)
-		if (there[i] & 1)
-			WORLD_MUST(pwrite(fd, (u8 *)mem + i * PAGE, PAGE, (off_t)(i * PAGE)) ==
-				   (ssize_t)PAGE);
-	WORLD_MUST(mmap(mem, n * PAGE, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, 0) == mem);
-	close(fd);
-	free(there);
-	WORLD_MUST(n_regions < REGIONS);
-	region[n_regions++] = (struct region){ mem, n * PAGE };
 }
 
 /* --- what the engine calls --- */
@@ -189,7 +145,7 @@ static void world_make_join(struct fabric *f)
 	struct join *j;
 
 	WORLD_MUST(!join_start(f, &o));
-	j = region_new(sizeof(*j));
+	j = world_map(sizeof(*j));
 	memcpy(j, f->join, sizeof(*j));
 	free(f->join);
 	f->join = j;
@@ -204,7 +160,7 @@ static void world_make_join(struct fabric *f)
 static void world_make_fabric(void)
 {
 	struct emu_conn o = emu_conn_defaults;
-	struct fabric *f = region_new(sizeof(*f));
+	struct fabric *f = world_map(sizeof(*f));
 
 	world.f = f;
 	f->hca = world.m->hca;
@@ -244,14 +200,15 @@ void world_make(void)
 	world.on = true;
 	world_make_fabric();
 	world.on = false;
-	region_freeze(m->hca, sizeof(*m->hca));
+	world_freeze(m->hca, sizeof(*m->hca));
 	for (i = 0; i < EMU_CLIENTS; i++) {
-		region_freeze(m->c[i].seg, EMU_SEG);
-		region_freeze(m->c[i].mem, EMU_AREA);
+		world_freeze(m->c[i].seg, EMU_SEG);
+		world_freeze(m->c[i].mem, EMU_AREA);
 	}
-	region_freeze(world.f->join, sizeof(*world.f->join));
-	region_freeze(world.f, sizeof(*world.f));
-	region_freeze(m, sizeof(*m));
+	world_freeze(world.f->join, sizeof(*world.f->join));
+	world_freeze(world.f, sizeof(*world.f));
+	world_freeze(m, sizeof(*m));
+	world.frozen = true;
 	world_reset();
 }
 
@@ -285,8 +242,7 @@ void world_reset(void)
 	memset(f->link->pipe[0], 0, sizeof(f->link->pipe[0]));
 	f->link->again_at = 0;
 	world_close_all();
-	for (i = 0; i < n_regions; i++)
-		WORLD_MUST(!madvise(region[i].mem, region[i].len, MADV_DONTNEED));
+	world_restore();
 	qp.sq_prod = qp.rq_prod = qp.scq.cons = qp.rcq.cons = 0;
 	world.qp = qp;
 	world.listener = &f->join->listen;

@@ -7,7 +7,7 @@
  * two buffers; its other end is a peer (peer.h), or nobody. Nothing waits: world_turn() moves
  * the clock and runs one turn of the fabric process's loop.
  *
- * All memory that the process keeps is mapped from copies that were made once, so that
+ * All memory that the process keeps is compared with copies that were made once, so that
  * world_reset() brings it back to its first moment in some 50 microseconds.
  */
 #ifndef TESTS_LIB_MESH_WORLD_H
@@ -71,6 +71,7 @@ struct world {
 	u64 n_notes;
 	char note[160]; /* the fabric's last line */
 	bool on; /* calls are the world's, not the system's */
+	bool frozen; /* world_reset() puts back what is there */
 	struct emu_qp qp; /* a reliable QP of client 0, for world_connect() */
 };
 
@@ -114,6 +115,18 @@ struct jconn *world_conn(const struct world_sock *s);
 bool world_connect_to(const u8 gid[16]);
 /** world_connect() - the same with the @nth member's device that has a GID. */
 bool world_connect(u32 nth);
+
+/* --- world_memory.c --- */
+
+/** world_map() - memory, zeroed, for world_freeze(). */
+void *world_map(size_t size);
+/**
+ * world_freeze() - the memory has its content of now after each world_restore(). @mem: a page's
+ * first byte, in a mapping
+ */
+void world_freeze(void *mem, size_t size);
+/** world_restore() - give frozen memory its content back. */
+void world_restore(void);
 
 /* --- world_calls.c --- */
 

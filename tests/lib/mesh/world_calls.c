@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <nettle/curve25519.h>
+#include <sanitizer/asan_interface.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -319,6 +320,71 @@ CALL(int, munmap, void *mem, size_t size)
 			return 0;
 		}
 	return __real_munmap(mem, size);
+}
+
+/*
+ * Large chunks of the heap that were freed are used again, too. A sanitizer maps and unmaps them
+ * otherwise, which costs more than all else that a connection does. Poison takes its place: memory
+ * that is used after free() is found all the same.
+ */
+#define CHUNKS	  128u
+#define CHUNK_MIN (16u << 10)
+
+static struct chunk {
+	uintptr_t hidden; /* its address, inverted: a leak detector finds no reference here */
+	void *spare; /* itself, if it is free */
+	size_t size;
+} chunk[CHUNKS];
+
+void *__real_malloc(size_t size);
+
+/* Return: NULL: memory of this size comes from the heap. */
+static void *chunk_take(size_t size)
+{
+	struct chunk *c = chunk;
+	void *mem;
+
+	if (!world.on || !world.frozen || size < CHUNK_MIN)
+		return NULL;
+	while (c < chunk + CHUNKS && c->hidden && (!c->spare || c->size != size))
+		c++;
+	if (c == chunk + CHUNKS)
+		return NULL;
+	mem = c->hidden ? c->spare : __real_malloc(size);
+	if (!mem)
+		return NULL;
+	ASAN_UNPOISON_MEMORY_REGION(mem, size);
+	*c = (struct chunk){ .hidden = ~(uintptr_t)mem, .size = size };
+	return mem;
+}
+
+CALL(void *, malloc, size_t size)
+{
+	void *p = chunk_take(size);
+
+	return p ? p : __real_malloc(size);
+}
+
+CALL(void *, calloc, size_t n, size_t size)
+{
+	void *p = n == 1 ? chunk_take(size) : NULL;
+
+	return p ? memset(p, 0, size) : __real_calloc(n, size);
+}
+
+CALL(void, free, void *mem)
+{
+	struct chunk *c = chunk;
+
+	while (c < chunk + CHUNKS && c->hidden && c->hidden != ~(uintptr_t)mem)
+		c++;
+	if (c == chunk + CHUNKS || !c->hidden) {
+		__real_free(mem);
+		return;
+	}
+	WORLD_MUST(!c->spare);
+	ASAN_POISON_MEMORY_REGION(mem, c->size);
+	c->spare = mem;
 }
 
 /* --- time and numbers --- */
