@@ -2,11 +2,17 @@
 /**
  * DOC: arms CQs, takes their events, and acknowledges them.
  *
- * Whether arming a CQ gives an event is a race in every program: completions that are present
- * already give none. If some were present here and not in the record, the replay must not wait for
- * the recorded event. The record may have the event later, after another arming: a program that
- * polls once more after arming leaves the event in the channel until its next wait. So late armings
- * are counted, and each excuses one event.
+ * An arming gives at most one event, and whether it gives one is a race in every program. The
+ * replay has fewer events than the record where
+ *
+ * - completions are present here when the CQ is armed, and came after that in the record;
+ * - the completion that raised the event comes here after the next arming: its post overlapped
+ *   that arming in the record. The CQ is then armed twice for one event.
+ *
+ * Both are seen here: each such arming excuses one event, which the replay then need not wait for.
+ * The record may have the event later, after another arming: a program that polls once more after
+ * arming leaves the event in the channel until its next wait. So the excused events are counted.
+ * A program that takes each event before it arms again is excused only for late armings.
  */
 #include "traces/replay/play.h"
 #include "traces/replay/live.h"
@@ -16,32 +22,11 @@
 #include "traces/replay/shared.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 
 #define DRAIN 65536
-
-bool rp_play_notify(struct rp_thread *t, const struct vt_rec *rec)
-{
-	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
-	struct rp_prog *g = t->prog;
-	struct ibv_cq *cq = rp_obj(g, VOBJ_CQ, op->cq);
-	char want[32], got[32];
-	int ret;
-
-	if (!cq)
-		return rp_fail_rec(t, rec, "cq%u does not exist", op->cq);
-	ret = ibv_req_notify_cq(cq, (int)op->n);
-	pthread_mutex_lock(&g->lock);
-	rp_cq_drain(g, &g->cq[op->cq], DRAIN);
-	g->cq[op->cq].missed += g->cq[op->cq].first != NULL;
-	pthread_mutex_unlock(&g->lock);
-	if (ret == op->ret)
-		return true;
-	snprintf(want, sizeof(want), "%d", op->ret);
-	snprintf(got, sizeof(got), "%d", ret);
-	return rp_diverge(t, rec, "the result", want, got);
-}
 
 static uint32_t cq_find_ordinal(const struct rp_prog *g, const struct ibv_cq *cq)
 {
@@ -53,41 +38,88 @@ static uint32_t cq_find_ordinal(const struct rp_prog *g, const struct ibv_cq *cq
 	return 0;
 }
 
-/* Takes an event that is present. Returns false: it is of an unknown CQ. */
-static bool cq_event_take(struct rp_thread *t, const struct vt_rec *rec,
-			  struct ibv_comp_channel *ch)
+/*
+ * Takes the events that are present, without waiting: another thread may take them, or destroy
+ * their CQ. The caller holds the lock. Returns false: one is of an unknown CQ.
+ */
+static bool channel_take_events(struct rp_thread *t, const struct vt_rec *rec,
+				struct ibv_comp_channel *ch)
 {
 	struct rp_prog *g = t->prog;
 	struct ibv_cq *cq;
 	void *context;
 	uint32_t ord;
 
-	if (ibv_get_cq_event(ch, &cq, &context))
-		return rp_fail_rec(t, rec, "ibv_get_cq_event: %s", strerrorname_np(errno));
-	ord = cq_find_ordinal(g, cq);
-	if (!ord)
-		return rp_diverge(t, rec, "the event", "of a CQ of the trace", "of another");
-	pthread_mutex_lock(&g->lock);
-	g->cq[ord].events++;
-	g->cq[ord].pending++;
-	pthread_mutex_unlock(&g->lock);
+	fcntl(ch->fd, F_SETFL, fcntl(ch->fd, F_GETFL) | O_NONBLOCK);
+	while (!ibv_get_cq_event(ch, &cq, &context)) {
+		ord = cq_find_ordinal(g, cq);
+		if (!ord)
+			return rp_diverge(t, rec, "the event", "of a CQ of the trace",
+					  "of another");
+		g->cq[ord].events++;
+		g->cq[ord].pending++;
+		g->cq[ord].armed = false;
+	}
+	return errno == EAGAIN ||
+	       rp_fail_rec(t, rec, "ibv_get_cq_event: %s", strerrorname_np(errno));
+}
+
+/* Counts an arming that gives no event, although the one of the record may have given one. */
+static void cq_excuse_arming(struct rp_cq *cq)
+{
+	if (cq->armed && !cq->excused)
+		cq->missed++;
+	cq->excused = true;
+}
+
+/* The caller holds the lock. Returns false: the replay has failed. */
+static bool cq_request_event(struct rp_thread *t, const struct vt_rec *rec, struct rp_cq *cq,
+			     int *ret)
+{
+	struct rp_prog *g = t->prog;
+
+	if (cq->cq->channel && !channel_take_events(t, rec, cq->cq->channel))
+		return false;
+	cq_excuse_arming(cq);
+	*ret = ibv_req_notify_cq(cq->cq, (int)VT_BODY(vt_cqop, rec)->n);
+	cq->armed = !*ret;
+	cq->excused = false;
+	rp_cq_drain(g, cq, DRAIN);
+	if (cq->first)
+		cq_excuse_arming(cq);
 	return true;
 }
 
-/* Whether the recorded event has come, or need not come. */
-static bool cq_event_is_due(struct rp_prog *g, uint32_t cq)
+bool rp_play_notify(struct rp_thread *t, const struct vt_rec *rec)
 {
-	bool yes = true;
+	const struct vt_cqop *op = VT_BODY(vt_cqop, rec);
+	struct rp_prog *g = t->prog;
+	char want[32], got[32];
+	bool good;
+	int ret;
 
+	if (!rp_obj(g, VOBJ_CQ, op->cq))
+		return rp_fail_rec(t, rec, "cq%u does not exist", op->cq);
 	pthread_mutex_lock(&g->lock);
-	if (g->cq[cq].pending)
-		g->cq[cq].pending--;
-	else if (g->cq[cq].missed)
-		g->cq[cq].missed--;
-	else
-		yes = false;
+	good = cq_request_event(t, rec, &g->cq[op->cq], &ret);
 	pthread_mutex_unlock(&g->lock);
-	return yes;
+	if (!good || ret == op->ret)
+		return good;
+	snprintf(want, sizeof(want), "%d", op->ret);
+	snprintf(got, sizeof(got), "%d", ret);
+	return rp_diverge(t, rec, "the result", want, got);
+}
+
+/* Whether the recorded event has come, or need not come. The caller holds the lock. */
+static bool cq_event_is_due(struct rp_cq *cq)
+{
+	if (cq->pending)
+		cq->pending--;
+	else if (cq->missed)
+		cq->missed--;
+	else
+		return false;
+	return true;
 }
 
 bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec)
@@ -96,8 +128,8 @@ bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 	struct rp_prog *g = t->prog;
 	struct ibv_comp_channel *ch = rp_obj(g, VOBJ_CH, op->obj2);
 	struct pollfd fd = { .events = POLLIN };
+	bool good, due;
 	char want[48];
-	int n;
 
 	if (op->ret)
 		return true;
@@ -107,12 +139,14 @@ bool rp_play_cq_event(struct rp_thread *t, const struct vt_rec *rec)
 	__atomic_add_fetch(&g->w->share->count.events, 1, __ATOMIC_RELAXED);
 	fd.fd = ch->fd;
 	snprintf(want, sizeof(want), "an event of cq%u", op->cq);
-	/* Take events that are present first: even one that need not come may have come. */
-	for (n = poll(&fd, 1, 0);; n = poll(&fd, 1, 5)) {
-		if (n > 0 && !cq_event_take(t, rec, ch))
-			return false;
-		if (cq_event_is_due(g, op->cq))
-			return true;
+	for (;; poll(&fd, 1, 5)) {
+		pthread_mutex_lock(&g->lock);
+		/* Even an event that need not come may have come. */
+		good = channel_take_events(t, rec, ch);
+		due = good && cq_event_is_due(&g->cq[op->cq]);
+		pthread_mutex_unlock(&g->lock);
+		if (!good || due)
+			return good;
 		if (rp_is_failed(g->w))
 			return false;
 		if (rp_live_is_over(t))

@@ -103,6 +103,8 @@ static void objects_env_bind_cq(struct rp_prog *g, uint32_t ord, struct ibv_cq *
 	c->cq = cq;
 	c->events = 0;
 	c->missed = 0;
+	c->armed = false;
+	c->excused = false;
 	c->ex = false;
 	c->pending = 0;
 	c->first = NULL;

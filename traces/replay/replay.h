@@ -84,7 +84,9 @@ struct rp_cq {
 	struct rp_cqe *first, **last;
 	uint32_t events; /* taken and not acknowledged */
 	uint32_t pending; /* taken ahead of the record */
-	uint32_t missed; /* armed with completions present: these may give no event */
+	uint32_t missed; /* events of the record that need not come: event.c */
+	bool armed; /* and no event has been taken since */
+	bool excused; /* this arming is counted in @missed */
 	uint64_t ex_flags; /* wc_flags of ibv_create_cq_ex() */
 	bool ex;
 	bool polled; /* the record polls it */

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_edit.py DIR WHAT - change a trace of verbs in one place, with its checks made right again unless WHAT is to
-break the file: status, byte_len, payload, src_qp, grh, undefined, memory, result, nobody, overlap, leave, event, async, flip,
-cut, version, foreign."""
+break the file: status, byte_len, payload, src_qp, grh, undefined, memory, result, nobody, overlap, leave, event, async, rearm,
+flip, cut, version, foreign."""
 import struct
 import sys
 import zlib
 
 HEAD = 64
 REC = struct.Struct("<IIIIQQQQ")  # struct vt_rec
-KINDS = {"call": 1, "post_send": 2, "wr": 6, "poll": 7, "mem": 11}
+KINDS = {"call": 1, "post_send": 2, "wr": 6, "poll": 7, "notify": 8, "mem": 11}
 WC = 72
 MEM_FINAL = 2
 
@@ -201,11 +201,25 @@ def asynchronous(folder):
     write(paths, files)
 
 
+def rearm(folder):
+    """Of app_cq_arm_twice: let the post that raised the first event last until its CQ was armed again, and begin late."""
+    path = folder + "/p1/data"
+    data = bytearray(open(path, "rb").read())
+    _, again = [at for at, kind, _, _ in records(data) if kind == KINDS["notify"]]
+    post = next(at for at, kind, _, _ in records(data) if kind == KINDS["post_send"])
+    room([data], struct.unpack_from("<Q", data, again + 24)[0])
+    begin, (end, _, after) = struct.unpack_from("<Q", data, post + 16)[0], struct.unpack_from("<QQQ", data, again + 24)
+    struct.pack_into("<QQ", data, post + 32, after + 200000000, after + 200001000)
+    renumber(data, post, begin, end + 1)
+    write([path], [data])
+
+
 def main():
     folder, what = sys.argv[1:]
     path = folder + "/p1/data"
     data = bytearray(open(path, "rb").read())
-    several = {"overlap": overlap, "leave": leave, "event": event, "async": asynchronous, "undefined": undefined}
+    several = {"overlap": overlap, "leave": leave, "event": event, "async": asynchronous, "undefined": undefined,
+               "rearm": rearm}
     if what in several:
         several[what](folder)
         return

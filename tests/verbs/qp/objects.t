@@ -6,6 +6,7 @@
 app app_qp_states
 app app_mr_region
 app app_cq_queue
+app app_cq_arm_twice
 app app_qp_post
 app app_device_fork
 app app_device_fork init
