@@ -79,11 +79,14 @@ class Member(Peer):
 class Other:
     """The other end of the queue pair, and the program that has this one."""
 
-    def __init__(self):
+    def __init__(self, member):
         s = socket.create_server(("127.0.0.1", 0))
         args = [os.environ["RDMAEMU"], "run", "--node", "na", "--", "ibv_rc_pingpong", "-g", "1", "-m", "4096", "-n", "1",
                 "-s", str(SIZE), "-p", str(s.getsockname()[1]), "127.0.0.1"]
         self.p = subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # The program may take longer to start than a member may be silent.
+        while not select.select([s], [], [], 0)[0]:
+            member.next(0.2)
         self.oob, _ = s.accept()
         text = self.oob.recv(len("0000:000000:000000:" + "0" * 32) + 1, socket.MSG_WAITALL).decode()
         _, qpn, psn, _ = text.split(":")
@@ -146,7 +149,7 @@ def exhaust(member):
 member = Member()
 member.know()
 time.sleep(0.3)
-other = Other()
+other = Other(member)
 say("a queue pair waits for credit", exhaust(member))
 if what == "none":
     done = []
