@@ -25,7 +25,7 @@ FUZZ_SRC_vtrace	:= $(call sources,traces/vtrace traces/calls)
 FUZZ_LIBS_vtrace := -lz -lpthread
 FUZZ_MAX_vtrace	:= 8192
 
-FUZZ_SRC_inject	:= fabric/inject/packet.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
+FUZZ_SRC_inject	:= fabric/packet/burst.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
 FUZZ_LIBS_inject := -lz -lpthread
 FUZZ_SRC_script	:= $(filter-out fabric/main.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
 FUZZ_LIBS_script := -ljson-c -lhogweed -lnettle -lm -lz -lpthread -ldl

@@ -114,18 +114,4 @@ int capture_claim_ring(struct captures *all, const struct capture *c, u32 *id);
 /** capture_writer_thread() - the thread of a capture. @arg: struct capture */
 void *capture_writer_thread(void *arg);
 
-/* --- frames.c --- */
-
-struct roce_pkt;
-/**
- * capture_frame_begin() - set the fields that all packets of a record have in common.
- * Return: number of packets; 0: the record is malformed.
- */
-u32 capture_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p);
-/**
- * capture_frame_next() - set the fields of packet @i, in turn.
- * Return: whether roce_build_next() can make its frame of that of the packet before.
- */
-bool capture_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p);
-
 #endif

@@ -8,9 +8,9 @@
 #include "emulator/journal/text.h"
 #include "fabric/capture/control.h"
 #include "fabric/capture/filter.h"
+#include "fabric/packet/packet.h"
 #include "fabric/proto/version.h"
 #include "traces/formats/pcapng.h"
-#include "traces/formats/roce.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -291,12 +291,12 @@ static void writer_comment(const struct writer *w, const struct cap_view *v, cha
 static int writer_put_burst(struct writer *w, const struct cap_view *v, const char *text)
 {
 	struct roce_pkt p;
-	u32 n = capture_frame_begin(w->hca, v, &p), i, len;
+	u32 n = packet_frame_begin(w->hca, v, &p), i, len;
 	bool next;
 	int ret = 0;
 
 	for (i = 0; i < n && !ret; i++) {
-		next = capture_frame_next(v, i, &p);
+		next = packet_frame_next(v, i, &p);
 		ret = writer_build_frame(w, &p, writer_snaplen(w->c), next, &len);
 		if (ret >= 0)
 			ret = writer_put_frame(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,

@@ -10,7 +10,8 @@
  *
  * The arrows between the folders run one way:
  *
- *   proto <- common <- core <- nodes <- link <- fault, capture, join <- journal, inject <- server
+ *   proto <- common <- core <- nodes <- link <- packet <- fault, capture, join <- journal,
+ *   inject <- server
  *
  * core/ has what every module uses: this struct, the loop's watches, the clock, notes, connections,
  * clients. The other folders keep their state in structs of their own, to which struct fabric

@@ -17,6 +17,7 @@
 #include "fabric/capture/capture.h"
 #include "fabric/link/link.h"
 #include "fabric/nodes/ports.h"
+#include "fabric/packet/packet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,7 +343,7 @@ static void inject_drop_reason(const struct fabric *f, u64 seq, const struct bur
 static int inject_put_frame(struct fabric *f, struct proto_frame *q)
 {
 	u64 seq = f->hca->notice_seq;
-	struct inject_pkt p;
+	struct packet_burst p;
 	struct roce_pkt r;
 	u32 fault;
 	int ret = roce_parse(q->link, q->bytes, q->len, q->len, &r);
@@ -350,7 +351,7 @@ static int inject_put_frame(struct fabric *f, struct proto_frame *q)
 	q->why[0] = '\0';
 	if (ret == -ENOMSG)
 		return ret;
-	ret = inject_burst(f->hca, &r, &p, &fault);
+	ret = packet_to_burst(f->hca, &r, &p, &fault);
 	if (ret)
 		return ret;
 	if (fault != PKT_FAULTS)

@@ -12,25 +12,6 @@
 #define FABRIC_INJECT_INJECT_H
 
 #include "fabric/core/fabric.h"
-#include "traces/formats/roce.h"
-
-/**
- * struct inject_pkt - a packet as the engine sees it, with the structs to which its burst points.
- */
-struct inject_pkt {
-	struct burst b;
-	struct hca_mem mem;
-	struct hca_av av;
-};
-
-/**
- * inject_burst() - the burst of a frame that roce_parse() has read, or refused with -EBADMSG.
- * @r: its payload is referred to, not copied
- * @fault: receives the enum packet_fault for which a port drops it, or PKT_FAULTS
- * Return: 0: p->b has at least the destination; -ENXIO: no port has its source address; -EREMOTE:
- * it is for another fabric.
- */
-int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_pkt *p, u32 *fault);
 
 /** inject_ask() - PROTO_INJECT: @m becomes the answer. Return: as proto.h says. */
 int inject_ask(struct fabric *f, struct proto_msg *m);

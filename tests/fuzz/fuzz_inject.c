@@ -7,7 +7,7 @@
 #include "emulator/audit/audit.h"
 #include "emulator/packet_fault.h"
 #include "emulator/transport/wire.h"
-#include "fabric/inject/inject.h"
+#include "fabric/packet/packet.h"
 #include "tests/lib/c/emu_foreign.h"
 #include "tests/fuzz/links.h"
 
@@ -60,10 +60,10 @@ static void work(void)
 
 static void put(struct roce_pkt *r)
 {
-	struct inject_pkt p;
+	struct packet_burst p;
 	u32 fault;
 
-	if (inject_burst(f.m->hca, r, &p, &fault))
+	if (packet_to_burst(f.m->hca, r, &p, &fault))
 		return;
 	/* The fabric process's memory is a client's here. */
 	p.mem.client = 0;

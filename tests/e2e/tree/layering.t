@@ -93,12 +93,13 @@ core
 nodes nodes
 link link
 fault fault|link|nodes
-capture capture|nodes
+packet packet|link
+capture capture|nodes|packet
 join join|link
 journal journal|fault
-inject inject|capture|link|nodes
+inject inject|capture|link|nodes|packet
 nldev nldev
-server server|inject|nldev|journal|join|capture|fault|link|nodes
+server server|inject|nldev|journal|join|packet|capture|fault|link|nodes
 EOF
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \

@@ -12,7 +12,7 @@
 #include "emulator/port.h"
 #include "emulator/transport/relay.h"
 #include "fabric/link/buddy.h"
-#include "fabric/inject/inject.h"
+#include "fabric/packet/packet.h"
 
 /** struct op_map - a BTH's opcode in terms of the engine. */
 struct op_map {
@@ -22,7 +22,7 @@ struct op_map {
 
 #define ONLY (BF_FIRST | BF_LAST)
 
-static struct op_map inject_opcode(u32 op)
+static struct op_map burst_opcode(u32 op)
 {
 	static const struct op_map map[32] = {
 		[ROCE_SEND_FIRST] = { BOP_SEND, BF_FIRST },
@@ -63,7 +63,7 @@ static struct op_map inject_opcode(u32 op)
 }
 
 /* The type of QPs that take the opcode: struct hca_path.dst_type; 0: there is none. */
-static u8 inject_qp_type(u8 opcode)
+static u8 burst_qp_type(u8 opcode)
 {
 	switch (opcode >> 5) {
 	case ROCE_RC:
@@ -80,8 +80,8 @@ static u8 inject_qp_type(u8 opcode)
 }
 
 /* Find the port that has the address of one end, by GID or LID. Return: whether there is one. */
-static bool inject_find_port(const struct hca *hca, const struct roce_pkt *r, bool source, u32 *dev,
-			     u8 *port, u32 *index)
+static bool burst_find_port(const struct hca *hca, const struct roce_pkt *r, bool source, u32 *dev,
+			    u8 *port, u32 *index)
 {
 	const u8 *gid = source ? r->sgid : r->dgid;
 	u32 at = 0, p;
@@ -102,7 +102,7 @@ static bool inject_find_port(const struct hca *hca, const struct roce_pkt *r, bo
 	return false;
 }
 
-static void inject_set_address(const struct roce_pkt *r, struct inject_pkt *p, u32 sgid_index)
+static void burst_set_address(const struct roce_pkt *r, struct packet_burst *p, u32 sgid_index)
 {
 	p->av = (struct hca_av){
 		.dst_dev = p->b.dst_dev,
@@ -120,16 +120,16 @@ static void inject_set_address(const struct roce_pkt *r, struct inject_pkt *p, u
 	p->b.av = &p->av;
 }
 
-/* Set source and destination. Return: as inject_burst(). */
-static int inject_set_ends(const struct hca *hca, const struct roce_pkt *r, struct inject_pkt *p)
+/* Set source and destination. Return: as packet_to_burst(). */
+static int burst_set_ends(const struct hca *hca, const struct roce_pkt *r, struct packet_burst *p)
 {
 	struct burst *b = &p->b;
 	const struct hca_qp *qp;
 	u32 index, none;
 
-	if (!inject_find_port(hca, r, true, &b->src_dev, &b->src_port, &index))
+	if (!burst_find_port(hca, r, true, &b->src_dev, &b->src_port, &index))
 		return -ENXIO;
-	if (!inject_find_port(hca, r, false, &b->dst_dev, &b->dst_port, &none)) {
+	if (!burst_find_port(hca, r, false, &b->dst_dev, &b->dst_port, &none)) {
 		b->dst_dev = ~0u;
 		b->dst_port = 0;
 	} else if (hca->dev[b->dst_dev].member) {
@@ -137,7 +137,7 @@ static int inject_set_ends(const struct hca *hca, const struct roce_pkt *r, stru
 	}
 	if (b->dst_type == QPT_UD) {
 		b->src_qpn = r->sqpn;
-		inject_set_address(r, p, index);
+		burst_set_address(r, p, index);
 		return 0;
 	}
 	/* Packets of connected QPs do not name the QP that sends them. */
@@ -148,9 +148,9 @@ static int inject_set_ends(const struct hca *hca, const struct roce_pkt *r, stru
 	return 0;
 }
 
-static void inject_set_fields(const struct roce_pkt *r, struct burst *b)
+static void burst_set_fields(const struct roce_pkt *r, struct burst *b)
 {
-	const struct op_map m = inject_opcode(r->opcode);
+	const struct op_map m = burst_opcode(r->opcode);
 	bool add = (r->opcode & 31) == ROCE_FETCH_ADD;
 
 	*b = (struct burst){
@@ -159,7 +159,7 @@ static void inject_set_fields(const struct roce_pkt *r, struct burst *b)
 		.aeth = r->syndrome,
 		.atomic_op = add ? WR_ATOMIC_FETCH_AND_ADD : WR_ATOMIC_CMP_AND_SWP,
 		.psn = r->psn,
-		.dst_type = inject_qp_type(r->opcode),
+		.dst_type = burst_qp_type(r->opcode),
 		.dst_qpn = r->dqpn,
 		.pkey = r->pkey,
 		.npkts = 1,
@@ -183,7 +183,7 @@ static void inject_set_fields(const struct roce_pkt *r, struct burst *b)
 }
 
 /* Checks of a port before it knows the QP. Return: enum packet_fault; PKT_FAULTS: none. */
-static u32 inject_packet_fault(const struct roce_pkt *r)
+static u32 burst_packet_fault(const struct roce_pkt *r)
 {
 	static const struct {
 		u32 wrong;
@@ -203,25 +203,26 @@ static u32 inject_packet_fault(const struct roce_pkt *r)
 	/* No port has GIDs of RoCE version 1. */
 	if (r->net == ROCE_V1)
 		return PKT_VERSION;
-	if (!inject_qp_type(r->opcode))
+	if (!burst_qp_type(r->opcode))
 		return PKT_OPCODE;
 	return PKT_FAULTS;
 }
 
-int inject_burst(const struct hca *hca, const struct roce_pkt *r, struct inject_pkt *p, u32 *fault)
+int packet_to_burst(const struct hca *hca, const struct roce_pkt *r, struct packet_burst *p,
+		    u32 *fault)
 {
 	struct burst *b = &p->b;
 	int ret;
 
-	inject_set_fields(r, b);
-	ret = inject_set_ends(hca, r, p);
+	burst_set_fields(r, b);
+	ret = burst_set_ends(hca, r, p);
 	if (ret)
 		return ret;
 	b->mtu = ib_mtu_bytes(
 		b->dst_dev < hca->n_devs ? hca->dev[b->dst_dev].port[b->dst_port].active_mtu : 5);
 	p->mem = (struct hca_mem){ .client = HCA_PROC, .kind = MEM_VM, .n = 1 };
 	p->mem.iov[0] = (struct hca_iov){ (u64)(uintptr_t)r->payload, r->payload_len };
-	*fault = inject_packet_fault(r);
+	*fault = burst_packet_fault(r);
 	if (r->wrong & (ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD)) {
 		if (roce_is_response(r->opcode) && *fault == PKT_FAULTS)
 			*fault = PKT_LEN;

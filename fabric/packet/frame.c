@@ -6,8 +6,9 @@
  * source port comes from the flow label or the QP numbers, IPv4 packets are not fragmented, MAC
  * addresses are those from which the ports' GUIDs are made.
  */
-#include "fabric/capture/control.h"
-#include "traces/formats/roce.h"
+#include "fabric/packet/packet.h"
+
+#include "emulator/port.h"
 
 #include <endian.h>
 
@@ -181,7 +182,7 @@ static void frame_headers(const struct burst *b, struct roce_pkt *p)
 	}
 }
 
-u32 capture_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p)
+u32 packet_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p)
 {
 	const struct cap_rec *r = v->rec;
 	const struct burst *b = &r->b;
@@ -216,7 +217,7 @@ static void frame_payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 	p->payload = v->payload + (u64)i * v->rec->keep;
 }
 
-bool capture_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p)
+bool packet_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;
 	u32 n = burst_packets(b), was = p->payload_len;

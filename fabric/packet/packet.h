@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the codec between bursts and packets, for captures, injected frames and the wire.
+ *
+ * A packet is a struct roce_pkt: traces/formats/roce.h makes frames of it and parses them. Pure
+ * functions over the HCA's tables.
+ */
+#ifndef FABRIC_PACKET_PACKET_H
+#define FABRIC_PACKET_PACKET_H
+
+#include "emulator/burst.h"
+#include "emulator/transport/capture_ring.h"
+#include "traces/formats/roce.h"
+
+/* --- frame.c --- */
+
+/**
+ * packet_frame_begin() - set the fields that all packets of a record have in common.
+ * Return: number of packets; 0: the record is malformed.
+ */
+u32 packet_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p);
+/**
+ * packet_frame_next() - set the fields of packet @i, in turn.
+ * Return: whether roce_build_next() can make its frame of that of the packet before.
+ */
+bool packet_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p);
+
+/* --- burst.c --- */
+
+/**
+ * struct packet_burst - a packet as the engine sees it, with the structs to which its burst points.
+ */
+struct packet_burst {
+	struct burst b;
+	struct hca_mem mem;
+	struct hca_av av;
+};
+
+/**
+ * packet_to_burst() - the burst of a frame that roce_parse() has read, or refused with -EBADMSG.
+ * @r: its payload is referred to, not copied
+ * @fault: receives the enum packet_fault for which a port drops it, or PKT_FAULTS
+ * Return: 0: p->b has at least the destination; -ENXIO: no port has its source address; -EREMOTE:
+ * it is for another fabric.
+ */
+int packet_to_burst(const struct hca *hca, const struct roce_pkt *r, struct packet_burst *p,
+		    u32 *fault);
+
+#endif
