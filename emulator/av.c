@@ -68,6 +68,8 @@ int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 	 */
 	av->hop_limit = IP_TTL;
 	dst = hca_find_gid(hca, av->dgid, &av->dst_port);
+	if (dst < 0)
+		dst = hca_peer_route(hca, port->gid[av->sgid_index].raw, av->dgid, &av->dst_port);
 	/* The kernel's error when no neighbour has the address. */
 	if (dst < 0)
 		return -ETIMEDOUT;

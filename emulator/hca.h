@@ -23,9 +23,10 @@
 #include "emulator/hca_qp.h"
 #include "emulator/journal/entry.h"
 #include "emulator/node.h"
+#include "emulator/peer.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 11u
+#define HCA_VERSION 12u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -325,6 +326,7 @@ struct hca {
 	u32 addr_next[HCA_MAX_DEVS * ADDRS_PER_DEV]; /* of the same hash: entry's number + 1 */
 	u32 lid[HCA_LIDS]; /* device << 8 | port; 0: nobody's */
 	struct hca_capture capture;
+	struct hca_wires wires;
 };
 
 _Static_assert(HCA_MAX_QP <= 64 * 64 * 64, "via_any has a bit for each of via_sum");

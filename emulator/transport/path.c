@@ -12,6 +12,7 @@
 #define IB_MTU_MAX     4096u
 #define VIA_LOOK_SHIFT 4u
 #define ISOLATED_SHIFT 4u /* 64 KiB: the fabric process serves other programs in between */
+#define PEER_SHIFT     4u /* 64 KiB */
 #define CHAOS_SHIFTS   9u /* of a burst's size: down to one packet of the largest MTU */
 
 void qp_path_update(struct hca *hca, struct hca_qp *qp)
@@ -75,6 +76,9 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	qp->chunk_shift = hca->isolated ? ISOLATED_SHIFT : 0;
 	if (!p->via)
 		return;
+	/* The peer's socket has a small buffer, which must hold what one holding sends. */
+	if (hca_dev_is_peer(hca, p->dst_dev))
+		qp->chunk_shift = max_u32(qp->chunk_shift, PEER_SHIFT);
 	if (hca->chaos)
 		qp->chunk_shift = (u32)(mix64(hca->chaos_seed ^ qp->qpn) % CHAOS_SHIFTS);
 	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,

@@ -37,6 +37,8 @@ static enum opt_id running_find_other(const struct opts *o, const struct proto_g
 		return OPT_LISTEN;
 	if (opts_are_given(o, OPT_JOIN) && mine.join != g->join)
 		return OPT_JOIN;
+	if (opts_are_given(o, OPT_ROCE) && mine.roce != g->roce)
+		return OPT_ROCE;
 	if (opts_are_given(o, OPT_TOKEN_FILE) && mine.token_file != g->token_file)
 		return OPT_TOKEN_FILE;
 	if (opts_are_given(o, OPT_PLAINTEXT) && mine.plaintext != g->plaintext)

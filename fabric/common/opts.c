@@ -51,6 +51,9 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			    "do not encrypt the traffic of joined fabrics; all of them need it" },
 	[OPT_NAME] = { "name", 0, "NAME", "RDMAEMU_NAME", true,
 		       "name of this host in joined fabrics (default: its hostname)" },
+	[OPT_ROCE] = { "roce", 0, "ADDR|IFACE,...", "RDMAEMU_ROCE", true,
+		       "speak RoCE v2 at these addresses or interfaces of this host, to devices "
+		       "outside of the fabric" },
 	[OPT_TIME_SCALE] = { "time-scale", 0, "X", "RDMAEMU_TIME_SCALE", true,
 			     "let fabric time run X times as fast as real time" },
 	[OPT_CLOCK] = { "clock", 0, "run|manual", "RDMAEMU_CLOCK", true,

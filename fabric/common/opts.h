@@ -54,6 +54,7 @@ enum opt_id {
 	OPT_TOKEN_FILE,
 	OPT_PLAINTEXT,
 	OPT_NAME,
+	OPT_ROCE,
 	OPT_TIME_SCALE,
 	OPT_CLOCK,
 	OPT_CHAOS,
@@ -200,6 +201,7 @@ struct opts {
 	char listen[256 + 16]; /* ADDR:PORT; "": nowhere */
 	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
 	char token_file[PATH_MAX];
+	char roce[80]; /* ADDR|IFACE[,...]; "": no wires */
 	bool plaintext; /* joined fabrics do not encrypt */
 	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
 	char scenario[PATH_MAX]; /* likewise */

@@ -6,6 +6,7 @@
 #include "fabric/common/host_port.h"
 #include "fabric/common/nodes.h"
 #include "fabric/common/parse.h"
+#include "fabric/common/wire_list.h"
 #include "fabric/proto/finding.h"
 #include "fabric/proto/proto.h"
 
@@ -41,6 +42,13 @@ static bool opt_set_listen(struct opts *o, const char *value)
 static bool opt_set_join(struct opts *o, const char *value)
 {
 	return host_port_is_list(value, true) && opt_store_text(o->join, sizeof(o->join), value);
+}
+
+static bool opt_set_roce(struct opts *o, const char *value)
+{
+	struct wire_list list;
+
+	return wire_list_parse(&list, value) && opt_store_text(o->roce, sizeof(o->roce), value);
 }
 
 static bool opt_set_scale(struct opts *o, const char *value)
@@ -221,6 +229,7 @@ static const struct opt_value {
 	[OPT_TOKEN_FILE] = A_TEXT(token_file, "a file"),
 	[OPT_PLAINTEXT] = A_BOOL(plaintext),
 	[OPT_NAME] = A_NAME(name),
+	[OPT_ROCE] = BY(opt_set_roce, WIRE_LIST_EXPECTED),
 	[OPT_TIME_SCALE] = BY(opt_set_scale, PARSE_SCALE_EXPECTED),
 	[OPT_CLOCK] = BY(opt_set_clock, "run or manual"),
 	[OPT_CHAOS] = BY(opt_set_chaos, "a number of at most 64 bits, or random"),
@@ -334,6 +343,7 @@ void opts_given(const struct opts *o, struct proto_given *g)
 	g->first_mr = o->first_mr;
 	g->listen = opt_text_hash(o->listen);
 	g->join = opt_text_hash(o->join);
+	g->roce = opt_text_hash(o->roce);
 	/* The fabric process has been given the whole path. */
 	if (!o->token_file[0] || !realpath(o->token_file, token))
 		snprintf(token, sizeof(token), "%s", o->token_file);

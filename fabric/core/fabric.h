@@ -10,7 +10,7 @@
  *
  * The arrows between the folders run one way:
  *
- *   proto <- common <- core <- nodes <- link <- packet <- fault, capture, join <- journal,
+ *   proto <- common <- core <- nodes <- link <- packet <- fault, capture, join, roce <- journal,
  *   inject <- server
  *
  * core/ has what every module uses: this struct, the loop's watches, the clock, notes, connections,
@@ -49,6 +49,7 @@ struct inject;
 struct join;
 struct link;
 struct nodes;
+struct roce;
 struct server;
 
 /** struct fabric - the fabric process. All times are real time unless they say otherwise. */
@@ -82,6 +83,7 @@ struct fabric {
 	struct faultwire *faultwire; /* what the rules know of packets sent so far */
 	struct captures *captures;
 	struct join *join; /* NULL: it is not joined with other fabrics */
+	struct roce *roce; /* NULL: it has no wires */
 	struct inject *inject; /* NULL: no frame was injected so far */
 	struct server *server;
 };

@@ -3,7 +3,7 @@
  * DOC: the links between ports and the fabric's switch, as other modules use them. See link.c.
  *
  * Bursts to devices of other hosts go to a struct link_carrier. join/ is one: other fabrics over
- * TCP. A wire of another kind, such as RoCE v2 over UDP, is another carrier. A carrier hands what
+ * TCP. roce/ is another: RoCE v2 over UDP. A carrier hands what
  * it receives to link_input(). Between ports that fault rules are about, links ask struct
  * link_rules, which fault/tx.c provides.
  */

@@ -129,6 +129,12 @@ static u8 frame_opcode(const struct burst *b, bool first, bool last)
 	}
 }
 
+/* A wire's socket is bound to the port of RoCE, and the kernel numbers its datagrams 0. */
+static bool frame_is_on_wire(const struct hca *hca, const struct burst *b)
+{
+	return hca_dev_is_peer(hca, b->src_dev) || hca_dev_is_peer(hca, b->dst_dev);
+}
+
 static void frame_network(const struct hca *hca, const struct cap_rec *r, struct roce_pkt *p)
 {
 	const struct hca_dev *dev = &hca->dev[r->b.src_dev];
@@ -150,6 +156,8 @@ static void frame_network(const struct hca *hca, const struct cap_rec *r, struct
 	p->ip_frag = ROCE_IP_DF;
 	p->udp_src =
 		frame_udp_source(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
+	if (frame_is_on_wire(hca, b))
+		p->udp_src = ROCE_UDP_PORT;
 	frame_port_mac(hca, b->src_dev, b->src_port, p->eth_src);
 	if (frame_is_group(r->dgid))
 		frame_group_mac(r->dgid, p->eth_dst);
@@ -225,7 +233,7 @@ bool packet_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p)
 
 	frame_payload(v, i, p);
 	p->psn = psn_add(b->psn, i);
-	p->ip_id = (u16)(v->rec->nth + i);
+	p->ip_id = p->udp_src == ROCE_UDP_PORT ? 0 : (u16)(v->rec->nth + i);
 	if (i > 1 && i + 1 < n)
 		return p->payload_len == was;
 	p->opcode = ROCE_OPCODE(frame_transport(b->dst_type), frame_opcode(b, first, last));

@@ -10,6 +10,7 @@
 #include "fabric/fault/table.h"
 #include "fabric/fault/tx.h"
 #include "fabric/join/join.h"
+#include "fabric/roce/roce.h"
 #include "fabric/journal/log.h"
 #include "fabric/link/chaos.h"
 #include "fabric/nodes/ports.h"
@@ -295,7 +296,9 @@ int daemon_main(const struct opts *o)
 					       sizeof(limit)));
 		return 1;
 	}
-	what = join_start(f, o);
+	what = roce_start(f, o);
+	if (!what)
+		what = join_start(f, o);
 	if (what) {
 		fabric_end(f);
 		starter_report_failure(f, "cannot start: %s", what);

@@ -33,8 +33,8 @@ static bool fabric_is_stale(const struct fabric *f)
 {
 	const struct idle *l = &f->server->idle;
 
-	return f->leaving || (l->used && !l->keep && !l->set_up && !f->join && l->ns != NEVER &&
-			      !fabric_has_program(f));
+	return f->leaving || (l->used && !l->keep && !l->set_up && !f->join && !f->roce &&
+			      l->ns != NEVER && !fabric_has_program(f));
 }
 
 void lease_note_setup(struct fabric *f, const struct proto_msg *m)

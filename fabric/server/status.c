@@ -314,6 +314,8 @@ static struct json_object *status_gather(const struct fabric *f)
 	json_add(o, "engine", status_json_engine(f));
 	if (f->join)
 		json_add(o, "join", status_join(f));
+	if (f->roce)
+		json_add(o, "wires", status_wires(f));
 	json_add(o, "members", status_members(f));
 	json_add(o, "nodes", status_json_nodes(f));
 	json_add(o, "devices", status_json_devices(f));

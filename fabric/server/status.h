@@ -25,6 +25,8 @@ bool process_is_stopped(s32 pid);
 const struct client *status_client(const struct fabric *f, u32 owner);
 /** status_cm_ids() - the identifiers of rdma_cm, including those that outlive their programs. */
 struct json_object *status_cm_ids(const struct fabric *f);
+/** status_wires() - the wires of --roce and their counters. */
+struct json_object *status_wires(const struct fabric *f);
 /** status_members() - the members of the mesh; an empty array if the fabric is not joined. */
 struct json_object *status_members(const struct fabric *f);
 /** status_join() - this fabric as other members see it. Only for joined fabrics. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The members of the mesh in a status. */
 #include "fabric/join/mesh.h"
+#include "fabric/roce/roce.h"
 #include "fabric/common/json.h"
 #include "fabric/server/status.h"
 
@@ -98,7 +99,32 @@ const char *status_member_name(const struct fabric *f, u32 number)
 {
 	if (!number)
 		return NULL;
+	if (number == HCA_MEMBER_WIRE)
+		return "roce";
 	return f->join && number <= JOIN_MAX_MEMBERS && f->join->member[number - 1]
 		       ? f->join->member[number - 1]->name
 		       : "?";
+}
+
+struct json_object *status_wires(const struct fabric *f)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	const struct roce_counts *n;
+	const char *address;
+	u32 i;
+
+	for (i = 0; (n = roce_wire_counts(f, i, &address)); i++) {
+		o = json_object_new_object();
+		json_add_str(o, "address", address);
+		json_add_int(o, "sent", n->sent);
+		json_add_int(o, "full", n->full);
+		json_add_int(o, "lost_refused", n->lost_refused);
+		json_add_int(o, "received", n->received);
+		json_add_int(o, "malformed", n->malformed);
+		json_add_int(o, "bad_icrc", n->bad_icrc);
+		json_add_int(o, "stranger", n->stranger);
+		json_add_int(o, "no_port", n->no_port);
+		json_object_array_add(all, o);
+	}
+	return all;
 }

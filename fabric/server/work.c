@@ -21,6 +21,7 @@
 #include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
 #include "fabric/join/join.h"
+#include "fabric/roce/roce.h"
 #include "fabric/link/chaos.h"
 #include "fabric/link/link.h"
 #include "fabric/nodes/ports.h"
@@ -201,7 +202,7 @@ static u64 work_next_due(const struct fabric *f, u64 now)
 	if (unlikely(link_retry_at(f)) && links < link_retry_at(f))
 		links = link_retry_at(f);
 	return min_u64(min_u64(timers, links),
-		       min_u64(min_u64(join_next(f), inject_next(f)),
+		       min_u64(min_u64(min_u64(join_next(f), roce_next(f)), inject_next(f)),
 			       fabric_real_at(f, min_u64(fault_table_next_due(f), chaos_next(f)))));
 }
 
@@ -223,7 +224,7 @@ static bool work_is_due(struct fabric *f, u64 now)
 	}
 	return work_is_pending_due(f, now) || f->server->work.queued.drawn ||
 	       work_may_reap(f, now) || fabric_ports_due(f) || fabric_capture_due(f) ||
-	       inject_due(f) || join_due(f, now) || fault_table_is_due(f) ||
+	       inject_due(f) || join_due(f, now) || roce_due(f, now) || fault_table_is_due(f) ||
 	       load_relaxed(&f->hca->via_any) || now >= work_next_due(f, now);
 }
 
@@ -261,6 +262,8 @@ u64 work_run(struct fabric *f)
 		isolated_serve(f);
 	if (f->join)
 		join_input(f);
+	if (f->roce)
+		roce_input(f);
 	if (inject_due(f))
 		inject_work(f);
 	relay_serve(&f->engine);

@@ -96,10 +96,11 @@ fault fault|link|nodes
 packet packet|link
 capture capture|nodes|packet
 join join|link
+roce roce|link|packet
 journal journal|fault
 inject inject|capture|link|nodes|packet
 nldev nldev
-server server|inject|nldev|journal|join|packet|capture|fault|link|nodes
+server server|inject|nldev|journal|join|roce|packet|capture|fault|link|nodes
 EOF
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: hosts outside of the fabric, which ports with a wire reach by RoCE v2: fabric/roce/.
+ *
+ * Each address outside has a device of its own, a *peer*, which never has objects: it is the other
+ * end of paths. The fabric process makes the devices at its start, without addresses; a peer gets
+ * its address when a program first names it, or when its first datagram arrives, and keeps it.
+ */
+#ifndef EMULATOR_PEER_H
+#define EMULATOR_PEER_H
+
+#include "emulator/limits.h"
+#include "emulator/types.h"
+
+#define HCA_WIRES 4u
+#define HCA_PEERS 256u
+/* struct hca_dev.member of peers. Members that have joined have small numbers. */
+#define HCA_MEMBER_WIRE 0xffffu
+
+struct hca;
+
+/**
+ * struct hca_wires - the wires of the fabric.
+ * @n: wires
+ * @gid: their addresses, which are GIDs of ports of this fabric
+ * @first_peer, @n_peers: devices that stand for hosts outside; @n_used: those that have an address
+ */
+struct hca_wires {
+	u32 n;
+	u32 first_peer, n_peers, n_used;
+	u8 gid[HCA_WIRES][16];
+};
+
+/** hca_dev_is_peer() - whether a device stands for a host outside of the fabric. */
+bool hca_dev_is_peer(const struct hca *hca, u32 dev);
+/**
+ * hca_peer_add() - give a peer an address that no device has. Token held.
+ * Return: its device; -1: all have one.
+ */
+int hca_peer_add(struct hca *hca, const u8 gid[16]);
+/**
+ * hca_peer_route() - the peer that a port with the address @sgid reaches at @dgid, which no device
+ * of this fabric has. Token held. @port: receives the peer's port
+ * Return: its device; -1: no wire has that source address, or all peers have another address.
+ */
+int hca_peer_route(struct hca *hca, const u8 sgid[16], const u8 dgid[16], u8 *port);
+
+#endif

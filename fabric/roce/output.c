@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: bursts that leave by a wire: see wire.h. */
+#include "fabric/roce/wire.h"
+
+#include "emulator/av.h"
+#include "emulator/journal/writer.h"
+#include "emulator/qp.h"
+#include "fabric/core/memory.h"
+
+#include <sys/epoll.h>
+
+#define FRAME_SIZE (ROCE_ETH + ROCE_IP_UDP + ROCE_DATAGRAM)
+#define STAGE_NS   NSEC_PER_SEC /* a copy that was not continued for so long was abandoned */
+
+/* The window of the queue pair is full, and an ACK will ring it. */
+static bool wire_window_is_full(struct hca *hca, const struct burst *b)
+{
+	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
+	u32 una;
+
+	if (!qp || !qp_reliable(qp) || b->op == BOP_ACK || b->op == BOP_READ_RESP ||
+	    b->op == BOP_ATOMIC_ACK)
+		return false;
+	una = qp->req.una_psn;
+	return b->psn != una && psn_diff(psn_add(b->psn, b->npkts), una) > (s32)ROCE_WINDOW;
+}
+
+/* Copy the payload. Return: as engine_ops.copy. @data: receives where it is */
+static int wire_gather(struct fabric *f, const struct burst *b, u32 len, u8 **data)
+{
+	struct roce *r = f->roce;
+	struct roce_stage *st = &r->stage;
+	u64 key = (u64)b->src_qpn << 32 | b->psn << 1 | (b->op == BOP_READ_RESP), now;
+	bool helper = len && memory_needs_helper(f, b->mem->client, b->mem->kind);
+	struct hca_mem dst = { .client = HCA_PROC, .kind = MEM_VM, .n = 1 };
+	int ret;
+
+	*data = helper ? st->mem : r->payload;
+	if (!len)
+		return 0;
+	dst.iov[0] = (struct hca_iov){ (u64)(uintptr_t)*data, len };
+	if (!helper)
+		return f->engine.ops->copy(f, &dst, 0, b->mem, b->off, len, key);
+	now = real_ns();
+	if (st->key && st->key != key && now - st->used_at < STAGE_NS)
+		return -EAGAIN;
+	st->key = key;
+	st->used_at = now;
+	ret = f->engine.ops->copy(f, &dst, 0, b->mem, b->off, len, key);
+	if (ret != -EAGAIN)
+		st->key = 0;
+	return ret;
+}
+
+/* The address vector of a burst of ours: of the datagram, or of its connection. NULL: none */
+static const struct hca_av *wire_av(struct hca *hca, const struct burst *b)
+{
+	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
+
+	if (b->av)
+		return b->av;
+	return qp && qp->dev == b->src_dev ? &qp->attr.av : NULL;
+}
+
+static struct roce_wire *wire_of_source(struct roce *r, const u8 sgid[16])
+{
+	u32 i;
+
+	for (i = 0; i < r->n; i++)
+		if (!memcmp(r->wire[i].gid, sgid, 16))
+			return &r->wire[i];
+	return NULL;
+}
+
+/* Send @n frames. Return: how many the socket has taken or refused; fewer: it is full. */
+static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, const struct cap_rec *rec,
+			    const u32 *lens, u32 n)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
+	union {
+		struct cmsghdr align;
+		u8 buf[CMSG_SPACE(sizeof(int))];
+	} ctl[ROCE_BATCH];
+	struct mmsghdr m[ROCE_BATCH] = { 0 };
+	struct iovec iov[ROCE_BATCH];
+	int tos = rec->av.traffic_class, ret;
+	struct cmsghdr *c;
+	u32 i, done = 0;
+
+	memcpy(&to.sin_addr, rec->dgid + 12, 4);
+	for (i = 0; i < n; i++) {
+		iov[i].iov_base = f->roce->frames + (size_t)i * FRAME_SIZE + ROCE_ETH + ROCE_IP_UDP;
+		iov[i].iov_len = lens[i] - ROCE_ETH - ROCE_IP_UDP;
+		m[i].msg_hdr = (struct msghdr){ .msg_name = &to,
+						.msg_namelen = sizeof(to),
+						.msg_iov = &iov[i],
+						.msg_iovlen = 1 };
+		if (!tos)
+			continue;
+		m[i].msg_hdr.msg_control = &ctl[i];
+		m[i].msg_hdr.msg_controllen = sizeof(ctl[i].buf);
+		c = CMSG_FIRSTHDR(&m[i].msg_hdr);
+		c->cmsg_level = IPPROTO_IP;
+		c->cmsg_type = IP_TOS;
+		c->cmsg_len = CMSG_LEN(sizeof(tos));
+		memcpy(CMSG_DATA(c), &tos, sizeof(tos));
+	}
+	while (done < n) {
+		ret = sendmmsg(w->w.fd, m + done, n - done, 0);
+		if (ret < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
+			break;
+		/* Such as an ICMP error of an earlier datagram: this one is lost. */
+		w->n.lost_refused += ret <= 0;
+		w->n.sent += ret > 0 ? (u32)ret : 0;
+		done += ret > 0 ? (u32)ret : 1;
+	}
+	return done;
+}
+
+/* Send the packets of a burst from number @from on. Return: how many of it were sent at all. */
+static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct cap_view *v,
+			     u32 from)
+{
+	u32 lens[ROCE_BATCH], n, i, k = 0, sent = from;
+	struct roce_pkt p;
+
+	n = packet_frame_begin(f->hca, v, &p);
+	for (i = 0; i < n; i++) {
+		packet_frame_next(v, i, &p);
+		if (i < from)
+			continue;
+		if (roce_build(&p, f->roce->frames + (size_t)k * FRAME_SIZE, FRAME_SIZE, &lens[k]) <
+		    0)
+			return n;
+		if (++k < ROCE_BATCH && i + 1 < n)
+			continue;
+		sent += wire_send_frames(f, w, v->rec, lens, k);
+		if (sent <= i)
+			return sent;
+		k = 0;
+	}
+	return n;
+}
+
+/* Send a burst whose payload has been copied. Return: 0 or -EAGAIN. */
+static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct cap_view *v)
+{
+	const struct burst *b = &v->rec->b;
+	bool part = w->part_sent && w->part_qpn == b->src_qpn && w->part_psn == b->psn;
+	u32 n = burst_packets(b), sent;
+
+	sent = wire_send_packets(f, w, v, part && w->part_sent < n ? w->part_sent : 0);
+	w->part_sent = 0;
+	if (sent >= n)
+		return 0;
+	w->part_qpn = b->src_qpn;
+	w->part_psn = b->psn;
+	w->part_sent = sent;
+	w->n.full++;
+	w->stuck = true;
+	loop_watch_events(f, &w->w, (w->paused ? 0 : EPOLLIN) | EPOLLOUT);
+	wait_add_current(f);
+	return -EAGAIN;
+}
+
+void roce_writable(struct fabric *f, struct roce_wire *w)
+{
+	w->stuck = false;
+	loop_watch_events(f, &w->w, w->paused ? 0 : EPOLLIN);
+	wait_ring_all(f);
+}
+
+static int roce_send(struct fabric *f, u32 member, const struct burst *b)
+{
+	const struct hca_av *av = wire_av(f->hca, b);
+	u32 len = b->op == BOP_READ_REQ ? 0 : (u32)min_u64(b->len, ROCE_DATA_MAX + 1);
+	struct cap_rec rec = { .keep = b->mtu, .b = *b };
+	struct cap_view v = { .rec = &rec };
+	struct roce_wire *w;
+	u8 *data;
+	int ret;
+
+	(void)member;
+	if (!av || !av->is_global || len > ROCE_DATA_MAX) {
+		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
+		return 0;
+	}
+	memcpy(rec.sgid, f->hca->dev[b->src_dev].port[b->src_port].gid[av->sgid_index].raw, 16);
+	memcpy(rec.dgid, av->dgid, 16);
+	rec.av = *av;
+	w = wire_of_source(f->roce, rec.sgid);
+	if (!w || !gid_is_v4(rec.dgid)) {
+		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
+		return 0;
+	}
+	if (wire_window_is_full(f->hca, b))
+		return -EAGAIN;
+	if (w->stuck) {
+		wait_add_current(f);
+		return -EAGAIN;
+	}
+	ret = wire_gather(f, b, len, &data);
+	if (ret == -EAGAIN)
+		return ret;
+	/* The sender's memory is gone: the packets are lost, and its timer tells. */
+	if (ret) {
+		journal_drop(&f->engine, b, CAUSE_SENDER_GONE, 0);
+		return 0;
+	}
+	v.payload = data;
+	return wire_send_burst(f, w, &v);
+}
+
+static bool roce_carries(const struct fabric *f, u32 member)
+{
+	(void)f;
+	return member == HCA_MEMBER_WIRE;
+}
+
+static void roce_send_group(struct fabric *f, const struct burst *b)
+{
+	/* Groups stay within the fabric. */
+	(void)f;
+	(void)b;
+}
+
+const struct link_carrier roce_carrier = {
+	.carries = roce_carries,
+	.send = roce_send,
+	.send_group = roce_send_group,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: wires that speak RoCE v2, as other modules use them. docs/design/roce.md describes them. */
+#ifndef FABRIC_ROCE_ROCE_H
+#define FABRIC_ROCE_ROCE_H
+
+#include "fabric/core/fabric.h"
+
+struct opts;
+
+/**
+ * struct roce_counts - datagrams of a wire, by what became of them.
+ * @full: how often the socket had no room; @lost_refused: lost by an error of the socket
+ * @stranger: no peer has the source address; @no_port: no port has the destination
+ */
+struct roce_counts {
+	u64 sent, full, lost_refused;
+	u64 received, malformed, bad_icrc, stranger, no_port;
+};
+
+/* --- start.c --- */
+
+/** roce_wire_counts() - of wire @i, with its address as a text; NULL: there are fewer wires. */
+const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address);
+/** roce_start() - bind the wires that --roce names. Return: NULL, or why it cannot. */
+const char *roce_start(struct fabric *f, const struct opts *o);
+
+/* --- input.c --- */
+
+/** roce_due() - whether datagrams wait for the token. */
+bool roce_due(const struct fabric *f, u64 now);
+/** roce_next() - when datagrams will be offered to the engine again, real time. */
+u64 roce_next(const struct fabric *f);
+/** roce_input() - hand datagrams to the engine. Token held. */
+void roce_input(struct fabric *f);
+
+#endif
