@@ -81,4 +81,33 @@ all_arrived() {
 	done
 }
 check "all datagrams were good" all_arrived
+
+# What A captures is what the interface carries, byte for byte from the IP header on.
+same_frames() {
+	editcap -F pcap "$TEST_DIR/ours.pcapng" "$TEST_DIR/ours.pcap" &&
+		/usr/bin/python3 "$TOP/tests/lib/py/same_frames.py" "$TEST_DIR/ours.pcap" "$TEST_DIR/wire.pcap"
+}
+# captured PROGRAM ARGS... - whether both captures of its run have the same packets
+captured() {
+	local tap ret=0
+	rm -f "$TEST_DIR/ours.pcapng" "$TEST_DIR/wire.pcap"
+	dumpcap -q -P -i veth0 -f 'udp port 4791' -w "$TEST_DIR/wire.pcap" 2>"$TEST_DIR/dumpcap" &
+	tap=$!
+	wait_for 20 grep -q '^File:' "$TEST_DIR/dumpcap"
+	NODE_A=(--capture "$TEST_DIR/ours.pcapng")
+	across_once "$@" || ret=1
+	NODE_A=()
+	# dumpcap writes now and then.
+	wait_for 2 same_frames || ret=1
+	kill $tap
+	same_frames || ret=1
+	return $ret
+}
+if command -v dumpcap editcap >/dev/null; then
+	check "a capture of SENDs is what the interface carries" captured ibv_rc_pingpong -g $GID -n 20 -c
+	check "a capture of READs is, too" captured ib_read_bw -x $GID -s 10000 -n 5
+	check "and one of datagrams" captured ibv_ud_pingpong -g $GID -n 20
+else
+	skip "a capture is what the interface carries" "dumpcap and editcap are not installed"
+fi
 done_testing

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Compare the RoCE v2 packets of two captures in pcap format, from the IP header on.
+
+same_frames.py OURS WIRE: exit status 0 if both have the same packets, in any order.
+"""
+
+import collections
+import struct
+import sys
+
+ETHERNET = 14
+
+
+def packets(path):
+    """Count the packets to UDP port 4791 of a capture, by their bytes."""
+    with open(path, "rb") as f:
+        data = f.read()
+    order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+    found = collections.Counter()
+    at = 24
+    while at + 16 <= len(data):
+        kept = struct.unpack(order + "I", data[at + 8 : at + 12])[0]
+        ip = data[at + 16 + ETHERNET : at + 16 + kept]
+        at += 16 + kept
+        if len(ip) > 28 and ip[0] == 0x45 and ip[9] == 17 and ip[22:24] == b"\x12\xb7":
+            found[ip] += 1
+    return found
+
+
+def main():
+    """Print the first packets that only one capture has."""
+    ours, wire = packets(sys.argv[1]), packets(sys.argv[2])
+    print(f"{sum(ours.values())} packets in our capture, {sum(wire.values())} on the wire")
+    for name, rest in (("our capture", ours - wire), ("the wire", wire - ours)):
+        for packet in list(rest)[:3]:
+            print(f"only {name} has", packet.hex())
+    return 0 if ours and ours == wire else 1
+
+
+sys.exit(main())
