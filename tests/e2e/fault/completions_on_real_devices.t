@@ -49,11 +49,17 @@ done
 
 echo "wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5" >rules
 port=$(free_port)
+# The ends send in turn, so the fifth request is the client's third. The server waits for the next message then.
 # shellcheck disable=SC2016
-real --fresh --explain --scenario rules --must-fire -- sh -c 'ibv_rc_pingpong -p $0 -n 100 >/dev/null 2>&1 &
-	for i in $(seq 100); do ibv_rc_pingpong -p $0 -n 100 localhost >client 2>&1; grep -q "local address" client && break; sleep 0.1; done
-	cat client; kill $! 2>/dev/null; wait' "$port" >out 2>&1
-is "a program says so, at one end or the other" "$(grep -c 'Failed status transport retry counter exceeded (12)' out)" 1
+real --fresh --explain --scenario rules --must-fire -- sh -c 'ibv_rc_pingpong -p "$0" -n 100 >server 2>&1 & server=$!
+	"$1" wait "$0" $server "$2" && timeout "$2" ibv_rc_pingpong -p "$0" -n 100 localhost
+	echo "client: $?"; kill $server; wait $server; echo "server: $?"; grep -c Failed server' \
+	"$port" "$T/sys_port" $((60 * SLOW * PATIENCE)) >out 2>&1
+is "the client says so, the server waits" "$(grep '^Failed\|^client:\|^server:\|^[0-9]*$' out)" \
+	"Failed status transport retry counter exceeded (12) for wr_id 2
+client: 1
+server: 143
+0"
 is "and the journal which request it was" "$(grep 'by fault rule' out | sed -E 's/^error +//; s/ [0-9]+\.[0-9]+ / /; s/\[[0-9]+\]//; s/  +/ /g')" \
 	"IBV_WC_RETRY_EXC_ERR ibv_rc_pingpong SEND: by fault rule f1: wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5 (rules:1)"
 
