@@ -27,21 +27,30 @@ void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, 
 	journal_add(e, &j);
 }
 
-struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
-				     u32 rule)
+struct journal_entry journal_of_client(const struct hca *hca, u32 client, u32 qpn, u32 kind,
+				       u32 status, u32 rule)
 {
 	struct journal_entry j = {
-		.kind = JRN_CALL,
-		.status = (u8)err,
+		.kind = (u8)kind,
+		.status = (u8)status,
 		.cause = rule ? CAUSE_FAULT : CAUSE_NONE,
 		.info = rule,
+		.rule = rule,
 		.dev = JOURNAL_NOBODY,
-		.optype = JOP_CALL,
-		.who = journal_who_none(hca, JOURNAL_NOBODY, 0),
+		.who = journal_who_none(hca, JOURNAL_NOBODY, qpn),
 		.peer = journal_who_none(hca, JOURNAL_NOBODY, 0),
 	};
 
 	journal_who_client(hca, client, &j.who);
+	return j;
+}
+
+struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
+				     u32 rule)
+{
+	struct journal_entry j = journal_of_client(hca, client, 0, JRN_CALL, err, rule);
+
+	j.optype = JOP_CALL;
 	strncpy(j.call, call, sizeof(j.call) - 1);
 	return j;
 }

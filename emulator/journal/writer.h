@@ -71,6 +71,13 @@ void journal_who_qp(const struct hca *hca, const struct hca_qp *qp, struct journ
 __cold void journal_client(struct engine *e, u32 owner, u32 dev, u32 kind, u32 status, u32 cause,
 			   u32 info);
 /**
+ * journal_of_client() - prepare an entry about a client's QP (@qpn: 0: none), of which the model
+ * knows nothing; needs no token. @kind: enum journal_kind; @rule: the fault rule that is its cause,
+ * 0: none is known
+ */
+struct journal_entry journal_of_client(const struct hca *hca, u32 client, u32 qpn, u32 kind,
+				       u32 status, u32 rule);
+/**
  * journal_of_call() - prepare an entry about a client's call that fault rule @rule makes fail with
  * @err, or that fails by itself if that is 0; needs no token. @call: the function's name
  */

@@ -25,25 +25,14 @@ static bool work_is_valid(const struct proto_work *w)
 static void work_journal(struct fabric *f, u32 client, const struct proto_work *w, u32 status,
 			 u32 rule)
 {
-	struct journal_entry j = {
-		.kind = JRN_COMPLETION,
-		.status = (u8)status,
-		.cause = rule ? CAUSE_FAULT : CAUSE_NONE,
-		.info = rule,
-		.rule = rule,
-		.dev = JOURNAL_NOBODY,
-		.optype = w->unknown ? JOP_NONE
-			  : w->recv  ? JOP_RECV
-				     : JOP_WR,
-		.opcode = (u16)w->opcode,
-		.qp_type = (u8)w->type,
-		.has_wr_id = 1,
-		.wr_id = w->wr_id,
-		.who = journal_who_none(f->hca, JOURNAL_NOBODY, w->qpn),
-		.peer = journal_who_none(f->hca, JOURNAL_NOBODY, 0),
-	};
+	struct journal_entry j =
+		journal_of_client(f->hca, client, w->qpn, JRN_COMPLETION, status, rule);
 
-	journal_who_client(f->hca, client, &j.who);
+	j.optype = w->unknown ? JOP_NONE : w->recv ? JOP_RECV : JOP_WR;
+	j.opcode = (u16)w->opcode;
+	j.qp_type = (u8)w->type;
+	j.has_wr_id = 1;
+	j.wr_id = w->wr_id;
 	fault_call_journal(f, &j);
 }
 
