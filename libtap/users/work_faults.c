@@ -54,12 +54,24 @@ static u64 hit_ask(struct tap_obj *o, bool recv, u32 opcode, u64 wr_id, u64 size
 
 /* --- posting ---------------------------------------------------------------------------------- */
 
+/* A receive has the members that a send begins with. */
+union work_wr {
+	struct ibv_recv_wr recv;
+	struct ibv_send_wr send;
+};
+
+#define SAME_PLACE(member)                                                                         \
+	_Static_assert(offsetof(struct ibv_recv_wr, member) ==                                     \
+			       offsetof(struct ibv_send_wr, member),                               \
+		       #member)
+SAME_PLACE(wr_id);
+SAME_PLACE(next);
+SAME_PLACE(sg_list);
+SAME_PLACE(num_sge);
+
 /** struct work_part - a part of a chain: copies, and what they are copies of. */
 struct work_part {
-	union {
-		struct ibv_send_wr send[PART];
-		struct ibv_recv_wr recv[PART];
-	};
+	union work_wr copy[PART];
 	void *of[PART];
 	u64 hit[PART];
 	u32 n;
@@ -75,50 +87,40 @@ static u64 sges_size(const struct ibv_sge *sge, int n)
 	return size;
 }
 
-static struct ibv_send_wr *part_add_send(struct work_part *part, struct tap_obj *o,
-					 struct ibv_send_wr *wr)
+/* Return: the request after @wr */
+static void *part_add(struct work_part *part, const struct tap_post *p, void *wr)
 {
-	struct ibv_send_wr *copy = &part->send[part->n];
-	u64 hit = hit_ask(o, false, wr->opcode, wr->wr_id, sges_size(wr->sg_list, wr->num_sge));
+	const bool recv = p->queue == TAP_RECV;
+	union work_wr *copy = &part->copy[part->n];
+	void *next;
+	u64 hit;
 
-	*copy = *wr;
-	copy->next = NULL;
+	if (recv)
+		copy->recv = *(struct ibv_recv_wr *)wr;
+	else
+		copy->send = *(struct ibv_send_wr *)wr;
+	next = copy->recv.next;
+	copy->recv.next = NULL;
+	hit = hit_ask(p->obj, recv, recv ? 0 : copy->send.opcode, copy->recv.wr_id,
+		      sges_size(copy->recv.sg_list, copy->recv.num_sge));
 	if (hit)
-		copy->wr_id = work_hit_mark(hit);
-	if (work_qp_of(o)->sends_signaled)
-		copy->send_flags |= IBV_SEND_SIGNALED;
+		copy->recv.wr_id = work_hit_mark(hit);
+	if (!recv && work_qp_of(p->obj)->sends_signaled)
+		copy->send.send_flags |= IBV_SEND_SIGNALED;
 	if (part->n)
-		part->send[part->n - 1].next = copy;
+		part->copy[part->n - 1].recv.next = &copy->recv;
 	part->of[part->n] = wr;
 	part->hit[part->n++] = hit;
-	return wr->next;
-}
-
-static struct ibv_recv_wr *part_add_recv(struct work_part *part, struct tap_obj *o,
-					 struct ibv_recv_wr *wr)
-{
-	struct ibv_recv_wr *copy = &part->recv[part->n];
-	u64 hit = hit_ask(o, true, 0, wr->wr_id, sges_size(wr->sg_list, wr->num_sge));
-
-	*copy = *wr;
-	copy->next = NULL;
-	if (hit)
-		copy->wr_id = work_hit_mark(hit);
-	if (part->n)
-		part->recv[part->n - 1].next = copy;
-	part->of[part->n] = wr;
-	part->hit[part->n++] = hit;
-	return wr->next;
+	return next;
 }
 
 /* The place of a copy that the library has refused. */
-static u32 part_index(const struct work_part *part, const struct tap_post *p, const void *bad)
+static u32 part_index(const struct work_part *part, const void *bad)
 {
 	u32 i;
 
 	for (i = 0; i + 1 < part->n; i++)
-		if (bad == (p->queue == TAP_SEND ? (const void *)&part->send[i]
-						 : (const void *)&part->recv[i]))
+		if (bad == &part->copy[i])
 			break;
 	return i;
 }
@@ -128,10 +130,10 @@ static void part_post(struct work_part *part, struct tap_post *p)
 	void *bad = NULL;
 	u32 i;
 
-	p->ret = p->low(p->handle, part->send, &bad);
+	p->ret = p->low(p->handle, part->copy, &bad);
 	if (!p->ret)
 		return;
-	i = part_index(part, p, bad);
+	i = part_index(part, bad);
 	p->bad = part->of[i];
 	for (; i < part->n; i++)
 		work_hit_cancel(part->hit[i]);
@@ -149,8 +151,7 @@ enum tap_verdict work_fault_post(struct tap_post *p)
 	while (wr && !p->ret) {
 		/* A part ends with a hit: what comes later may be refused, and be posted again. */
 		for (part.n = 0; wr && part.n < PART && !(part.n && part.hit[part.n - 1]);)
-			wr = p->queue == TAP_SEND ? (void *)part_add_send(&part, p->obj, wr)
-						  : (void *)part_add_recv(&part, p->obj, wr);
+			wr = part_add(&part, p, wr);
 		/* Posts return errors; most libraries leave errno as it was. */
 		errno = err;
 		part_post(&part, p);
