@@ -78,7 +78,9 @@ enum run_result run_explain_report(const struct opts *o, const struct fabric_pat
 		return RUN_DONE;
 	}
 	if (!m.log.errors && !m.log.notices)
-		fprintf(stderr, "rdmaemu: nothing to explain: no error, drop, NAK or retry of %s\n",
+		fprintf(stderr, "rdmaemu: nothing to explain: no %s of %s\n",
+			o->real == REAL_RULES ? "failed call or completion"
+					      : "error, drop, NAK or retry",
 			program);
 	else
 		fprintf(stderr, "rdmaemu: %llu error%s, %llu notice%s of %s\n",

@@ -5,8 +5,8 @@
  * On real devices the emulator has no part in what a program does, so nothing is preloaded and
  * nothing is set: the program finds what it would find without rdmaemu. There are two exceptions:
  * where devices are named, the tap hides the others (libtap/users/device_mask.c); and a run with
- * fault rules has a fabric that holds them and has no devices, which the tap asks about calls that
- * rules name (libtap/users/faults.c).
+ * fault rules or --explain has a fabric without devices, which holds the rules and the journal. The
+ * tap asks it about calls that rules name, and tells it what fails (libtap/users/faults.c).
  *
  * Other options cannot be honoured, and are refused. Two kinds differ:
  *
@@ -39,11 +39,14 @@
 	((VERB_NEW_FABRIC | OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL)) &     \
 	 ~REAL_CHANGES_RUN)
 
-/* Options with which a run has a fabric. Those of the second kind are for an emulated one, too. */
+/*
+ * Options with which a run has a fabric, as with --explain. Those of the second kind are for an
+ * emulated one, too.
+ */
 #define REAL_RULE_OPTIONS   (OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN) | OPT_BIT(OPT_MUST_FIRE))
 #define REAL_FABRIC_OPTIONS (OPT_BIT(OPT_FABRIC) | OPT_BIT(OPT_FRESH))
 /* Options that such a run takes. */
-#define REAL_WITH_RULES                                                                            \
+#define REAL_WITH_FABRIC                                                                           \
 	(REAL_RULE_OPTIONS | REAL_FABRIC_OPTIONS | OPT_BIT(OPT_SEED) | OPT_BIT(OPT_LINGER))
 
 #define REAL_FABRIC "real" /* its name, unless --fabric gives another */
@@ -82,10 +85,10 @@ static bool real_is_given(const struct opts *o, opt_set set, enum opt_level leve
 	return false;
 }
 
-/* Whether the options ask for a fabric with rules. */
-static bool real_wants_rules(const struct opts *o)
+/* Whether the options ask for a fabric: for rules, or for a journal. */
+static bool real_wants_fabric(const struct opts *o)
 {
-	return real_is_given(o, REAL_RULE_OPTIONS, real_min_level()) ||
+	return o->explain || real_is_given(o, REAL_RULE_OPTIONS, real_min_level()) ||
 	       (o->real == REAL_YES && real_is_given(o, REAL_FABRIC_OPTIONS, LEVEL_FLAG));
 }
 
@@ -117,11 +120,11 @@ static int real_choose_emulator(struct opts *o)
 }
 
 /*
- * The fabric of a run with rules has only the settings that are about rules. Those of the
+ * The fabric of a run on real devices has only the settings that are about rules. Those of the
  * environment and of the settings file that describe emulated devices are for other runs. Within a
  * run on emulated devices only flags are about this run.
  */
-static void real_choose_rules(struct opts *o)
+static void real_choose_fabric(struct opts *o)
 {
 	const enum opt_level min = real_min_level();
 	static struct opts all;
@@ -152,8 +155,8 @@ static void real_choose_rules(struct opts *o)
 		snprintf(o->fabric, sizeof(o->fabric), REAL_FABRIC);
 }
 
-/* @rules: the run has fault rules */
-static int real_choose_devices(struct opts *o, bool rules)
+/* @fabric: the run has a fabric */
+static int real_choose_devices(struct opts *o, bool fabric)
 {
 	char tap[PATH_MAX];
 
@@ -168,8 +171,8 @@ static int real_choose_devices(struct opts *o, bool rules)
 		/* It may have named devices. */
 		return print_error("environment: %s", strerror(errno));
 	}
-	if (rules)
-		real_choose_rules(o);
+	if (fabric)
+		real_choose_fabric(o);
 	return 0;
 }
 
@@ -182,19 +185,20 @@ static void real_explain(const struct real_devices *d)
 		fprintf(stderr, "rdmaemu: on the emulator: no RDMA device: %s\n", d->why_none);
 }
 
-int real_choose(struct opts *o, const char *verb, bool must, bool may_rule)
+int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabric)
 {
-	const bool is_auto = o->real == REAL_AUTO, rules = may_rule && real_wants_rules(o);
-	const opt_set taken = rules ? REAL_WITH_RULES : 0;
+	const bool is_auto = o->real == REAL_AUTO;
+	const bool fabric = may_have_fabric && real_wants_fabric(o);
+	const opt_set taken = fabric ? REAL_WITH_FABRIC : 0;
 	static struct real_devices d;
 
 	if (o->real == REAL_NO)
 		return real_choose_emulator(o);
 	if (!is_auto && real_check_options(o, verb, taken, false))
 		return -1;
-	must = (must || o->real_names[0]) && !(rules && o->dry_run);
+	must = (must || o->real_names[0]) && !(fabric && o->dry_run);
 	if (!is_auto && !must && !o->explain)
-		return real_choose_devices(o, rules);
+		return real_choose_devices(o, fabric);
 	real_devices_probe(&d, o->real_names);
 	if (!d.n && !is_auto && must)
 		return print_error("%s: %s%s%s: no RDMA device: %s", verb, real_source(o),
@@ -205,7 +209,7 @@ int real_choose(struct opts *o, const char *verb, bool must, bool may_rule)
 		real_explain(&d);
 	if (!d.n && is_auto)
 		return real_choose_emulator(o);
-	return real_choose_devices(o, rules);
+	return real_choose_devices(o, fabric);
 }
 
 int real_run(const struct opts *o, char **argv)

@@ -10,15 +10,15 @@
  * @o: @real is REAL_YES, REAL_RULES or REAL_NO afterwards
  * @verb: for messages
  * @must: real devices must exist unless the emulator may take their place
- * @may_rule: the run may have fault rules. Then @real is REAL_RULES if options ask for some, and
- *	@fabric names the fabric that has them
+ * @may_have_fabric: the run may have fault rules and a journal. Then @real is REAL_RULES if options
+ *	ask for them, and @fabric names the fabric that has them
  *
  * With --explain a line on stderr says which devices they are. Programs that the program starts by
  * `rdmaemu run` get the same: a variable that says otherwise is changed. Only where devices are
  * named, the tap is preloaded, which hides the others.
  * Return: 0, or -1 after one line on stderr.
  */
-int real_choose(struct opts *o, const char *verb, bool must, bool may_rule);
+int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabric);
 /**
  * real_run() - become a program. Unless devices are named, nothing is changed: its environment,
  * descriptors and libraries are those that rdmaemu was started with.

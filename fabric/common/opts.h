@@ -159,7 +159,7 @@ enum opts_real {
 	REAL_NO, /* the emulator's */
 	REAL_YES, /* the machine's own, without a fabric */
 	REAL_AUTO, /* the machine's own if there are any; fabric/cli/real.h decides */
-	REAL_RULES, /* the machine's own, and a fabric without devices, which has fault rules */
+	REAL_RULES, /* the machine's own, and a fabric without devices: rules, journal */
 };
 
 /**

@@ -67,7 +67,7 @@ int main(void)
 }
 END
 gcc -o fails fails.c -libverbs
-is "the journal has them, and who made them" "$(real --fresh --explain -- ./fails 2>&1 |
+is "the journal has them, and who made them" "$(real --explain -- ./fails 2>&1 |
 	sed -E 's/ [0-9]+\.[0-9]+ / TIME /g; s/\[[0-9]+\]/[PID]/; s/  +/ /g')" \
 	"rdmaemu: on real devices: rdmaemu0
 rdmaemu: 3 errors, 0 notices of ./fails

@@ -86,7 +86,8 @@ is "not executable" "$? $out" "126 rdmaemu: $TEST_DIR/stub.c: Permission denied"
 # --- which devices
 
 is "--explain names them" "$(on 'fake0 ghost0 fake1' "$R" run --real --explain -- true 2>&1)" \
-	"rdmaemu: on real devices: fake0, fake1; ghost0 cannot be opened (No such device or address)"
+	"rdmaemu: on real devices: fake0, fake1; ghost0 cannot be opened (No such device or address)
+rdmaemu: nothing to explain: no failed call or completion of true"
 refuses "no device" "" 2 "run: --real: no RDMA device: libibverbs lists none, /sys/class/infiniband has " --real -- true
 refuses "one that does not open" ghost0 2 "no RDMA device: ghost0 cannot be opened (No such device or address), /sys" \
 	--real -- true
@@ -109,7 +110,8 @@ is "auto, with a device" "$(device fake0 --real=auto)" real
 is "auto, without" "$(device '' --real=auto)" rdmaemu0
 is "auto, with one that does not open" "$(device ghost0 --real=auto)" rdmaemu0
 is "auto by the variable" "$(RDMAEMU_REAL=auto device fake0)" real
-is "auto says which: real" "$(on fake0 "$R" run --real=auto --explain -- true 2>&1)" "rdmaemu: on real devices: fake0"
+is "auto says which: real" "$(on fake0 "$R" run --real=auto --explain -- true 2>&1 | head -1)" \
+	"rdmaemu: on real devices: fake0"
 is "auto says which: the emulator" "$(on '' "$R" run --real=auto --explain -- true 2>&1 | sed 's/, .sys.*//; /nothing/d')" \
 	"rdmaemu: on the emulator: no RDMA device: libibverbs lists none"
 is "what is decided holds for runs in the run" \
@@ -121,7 +123,7 @@ refuses "nor is an empty one" fake0 2 "run: --real '': expected auto, yes, no, o
 
 # --- names
 
-is "named ones" "$(on 'fake0 ghost0 fake1 fake2' "$R" run --real=fake2,fake0,ghost0 --explain -- true 2>&1)" \
+is "named ones" "$(on 'fake0 ghost0 fake1 fake2' "$R" run --real=fake2,fake0,ghost0 --explain -- true 2>&1 | head -1)" \
 	"rdmaemu: on real devices: fake0, fake2; ghost0 cannot be opened (No such device or address)"
 is "the tap hides the others" "$(on fake0 "$R" run --real=fake0 -- sh -c 'echo "$RDMAEMU_REAL ${LD_PRELOAD##*/}"')" \
 	"fake0 librdmaemu-tap.so"
@@ -162,7 +164,7 @@ RDMAEMU_LINGER=0 check "other settings of the environment" on fake0 "$R" run --r
 
 emu sh -c "env >'$TEST_DIR/outer'; exec '$R' run --real -- env >'$TEST_DIR/inner'"
 is "within a run: its environment" "$(cat "$TEST_DIR/inner")" "$(cat "$TEST_DIR/outer")"
-is "within a run: its devices" "$(emu "$R" run --real --explain -- true 2>&1)" "rdmaemu: on real devices: rdmaemu0"
+is "within a run: its devices" "$(emu "$R" run --real --explain -- true 2>&1 | head -1)" "rdmaemu: on real devices: rdmaemu0"
 echo "fail call=ibv_alloc_pd errno=ENOSPC" >"$TEST_DIR/pd"
 echo "fail call=ibv_open_device errno=ENXIO" >"$TEST_DIR/open"
 is "within a run with rules: they are in force" \
