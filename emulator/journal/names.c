@@ -5,6 +5,12 @@
 static const char *cm_event_name(u32 event)
 {
 	switch (event) {
+	case CM_EV_CONNECT_REQUEST:
+		return "RDMA_CM_EVENT_CONNECT_REQUEST";
+	case CM_EV_CONNECT_RESPONSE:
+		return "RDMA_CM_EVENT_CONNECT_RESPONSE";
+	case CM_EV_ESTABLISHED:
+		return "RDMA_CM_EVENT_ESTABLISHED";
 	case CM_EV_UNREACHABLE:
 		return "RDMA_CM_EVENT_UNREACHABLE";
 	case CM_EV_REJECTED:

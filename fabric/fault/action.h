@@ -67,6 +67,16 @@ int fault_work_request(struct fabric *f, const struct client *cl, struct proto_m
 /** fault_work_failed() - PROTO_WORK_FAILED. Return: as fault_work_request(). */
 int fault_work_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 
+/* --- real_event.c ----------------------------------------------------------------------------- */
+
+/**
+ * fault_cm_request() - PROTO_CM: a client on real devices is about to get an event of the rdma_cm.
+ * @m becomes the answer. Return: 0, -EINVAL or -EOPNOTSUPP.
+ */
+int fault_cm_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
+/** fault_event_seen() - PROTO_EVENT_SEEN. Return: as fault_cm_request(). */
+int fault_event_seen(struct fabric *f, const struct client *cl, const struct proto_msg *m);
+
 /* --- event.c ---------------------------------------------------------------------------------- */
 
 /** fault_object_event_fire() - raise the event on every object that the rule names. */

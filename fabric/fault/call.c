@@ -95,6 +95,24 @@ int fault_call_failed(struct fabric *f, const struct client *cl, const struct pr
 	return 0;
 }
 
+/* Which bit a rule sets. Return: false: none */
+static bool call_mask_bit(const struct fault_rule *r, u32 *bit)
+{
+	switch (r->on) {
+	case FAULT_ON_CALL:
+		*bit = r->what.call_id;
+		return true;
+	case FAULT_ON_WR:
+		*bit = CALLS_WORK;
+		return true;
+	case FAULT_ON_WIRE:
+		*bit = CALLS_CM;
+		return r->where.mads;
+	default:
+		return false;
+	}
+}
+
 static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 {
 	const struct faults *t = f->faults;
@@ -102,10 +120,8 @@ static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 
 	memset(mask, 0, SEG_CALL_WORDS * sizeof(*mask));
 	for (i = 0; i < t->high; i++) {
-		if (!t->rule[i].id ||
-		    (t->rule[i].on != FAULT_ON_CALL && t->rule[i].on != FAULT_ON_WR))
+		if (!t->rule[i].id || !call_mask_bit(&t->rule[i], &id))
 			continue;
-		id = t->rule[i].on == FAULT_ON_WR ? CALLS_WORK : t->rule[i].what.call_id;
 		mask[id / 64] |= BIT64(id % 64);
 	}
 }

@@ -211,6 +211,23 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call)
 	return hit;
 }
 
+struct fault_rule *fault_match_cm(struct fabric *f, u32 client, u32 attr)
+{
+	struct faults *t = f->faults;
+	struct fault_rule *r, *hit = NULL;
+	u32 i;
+
+	/* A fabric of real devices has no other rules about packets: fault_check_real(). */
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (r->id && r->on == FAULT_ON_WIRE && r->where.mads >> (attr - MAD_REQ) & 1 &&
+		    fault_rule_is_on_client(f, &r->where, client) &&
+		    fault_rule_count(f, r, mix64(r->seen)) && !hit)
+			hit = r;
+	}
+	return hit;
+}
+
 /* What work requests of emulated and of real devices have. @type: enum ib_qp_type */
 static bool rule_is_on_request(const struct fault_where *w, u32 type, u32 opcode, u64 wr_id,
 			       u64 size)

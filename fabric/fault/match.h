@@ -48,6 +48,11 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 				  u64 size);
 /** fault_match_work() - likewise, of client @client on a real device. */
 struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work);
+/**
+ * fault_match_cm() - client @client on a real device is about to get what a message of the CM has
+ * caused, enum cm_attr: the rule that drops or rejects it, or NULL.
+ */
+struct fault_rule *fault_match_cm(struct fabric *f, u32 client, u32 attr);
 /** fault_rule_is_on_client() - whether node=, program= and pid= match that client. */
 bool fault_rule_is_on_client(const struct fabric *f, const struct fault_where *w, u32 client);
 /**

@@ -3,15 +3,20 @@
  * DOC: which rules can hit programs on real devices.
  *
  * The fabric of such programs has no devices and carries no packets. It answers for the calls that
- * a program makes and the work requests that it posts, and it can stop processes. A rule about
- * anything else would never hit, so it is refused.
+ * a program makes, the work requests that it posts and the events that messages of connection
+ * management cause, and it can stop processes. A rule about anything else would never hit, so it is
+ * refused.
  */
+#include "emulator/mad.h"
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 
-#define REAL_ACTIONS "fail, wc, kill, pause or resume"
+#define REAL_ACTIONS "fail, wc, cm drop, cm reject, kill, pause or resume"
 
 #define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
+#define KEYS_OF_CM  (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(LINK) | KEY(DIRECTION))
+
+#define MAD_BIT(attr) (1u << (MAD_##attr - MAD_REQ))
 
 /* Calls that the tap does not have: libtap/newer.c and traces/calls/table.h. */
 static bool real_call_is_unseen(const char *call)
@@ -26,10 +31,33 @@ static bool real_call_is_unseen(const char *call)
 	return false;
 }
 
+static bool real_rule_is_on_cm(const struct fault_rule *r)
+{
+	return (r->act == FA_DROP || r->act == FA_REJECT) && r->where.mads;
+}
+
+static int real_check_cm(const struct fault_rule *r, struct fault_bad *bad)
+{
+	const u64 other = r->has & KEYS_OF_CM;
+
+	if (other)
+		return fault_refuse(bad, fault_key_name((u32)__builtin_ctzll(other)),
+				    "a message, and which of them: where a real message comes from "
+				    "is not known");
+	if (r->has & KEY(REASON))
+		return fault_refuse(bad, "reason=",
+				    "none: rdma_reject() rejects with reason 28, of the consumer");
+	if (r->where.mads == MAD_BIT(MRA))
+		return fault_refuse(bad, "MRA", "a message that causes an event of the rdma_cm");
+	return 0;
+}
+
 static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 {
 	const char *name = fault_act_name(r);
 
+	if (real_rule_is_on_cm(r))
+		return real_check_cm(r, bad);
 	switch (r->act) {
 	case FA_FAIL:
 	case FA_WC:

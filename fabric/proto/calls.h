@@ -171,8 +171,10 @@ enum call_id {
 
 /* Also a bit in seg_hdr.fail_calls: rules are about work requests of programs on real devices. */
 #define CALLS_WORK ((u32)CALL_COUNT)
+/* Likewise: about the messages of their connection management. */
+#define CALLS_CM (CALLS_WORK + 1)
 
-_Static_assert(CALLS_WORK < 64 * SEG_CALL_WORDS, "a bit each");
+_Static_assert(CALLS_CM < 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

@@ -155,6 +155,16 @@ enum proto_op {
 	 * for the journal. -EOPNOTSUPP: as CALL_FAILED.
 	 */
 	PROTO_WORK_FAILED,
+	/*
+	 * CM: in: cm: rdma_get_cm_event() has an event that a message has caused. out: cm.act.
+	 * -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_CM,
+	/*
+	 * EVENT_SEEN: in: event: ibv_get_async_event() returns it: for the journal. -EOPNOTSUPP: as
+	 * CALL_FAILED.
+	 */
+	PROTO_EVENT_SEEN,
 };
 
 enum proto_flags {
@@ -300,6 +310,46 @@ struct proto_work {
 	u8 reserved[2];
 };
 
+/** enum proto_cm_message - messages of the CM, by the number of their attribute: 0 is a REQ. */
+enum proto_cm_message {
+	PROTO_CM_REQ,
+	PROTO_CM_REJ = 2,
+	PROTO_CM_REP,
+	PROTO_CM_RTU,
+	PROTO_CM_DREQ,
+	PROTO_CM_DREP,
+	PROTO_CM_SIDR_REQ,
+	PROTO_CM_SIDR_REP,
+	PROTO_CM_MESSAGES,
+};
+
+/** enum proto_cm_act - what becomes of an event. */
+enum proto_cm_act {
+	PROTO_CM_SHOW,
+	PROTO_CM_DROP, /* the program does not get it */
+	PROTO_CM_REJECT, /* nor this, and the request is rejected */
+};
+
+/**
+ * struct proto_cm - an event of the rdma_cm that a program on real devices is about to get.
+ * @message: that has caused it, enum proto_cm_message
+ * @event: enum rdma_cm_event_type
+ * @qpn: of its identifier, 0: none
+ * @act: enum proto_cm_act
+ */
+struct proto_cm {
+	u32 message;
+	u32 event;
+	u32 qpn;
+	u32 act;
+};
+
+/** struct proto_event - an asynchronous event. @type: enum ibv_event_type; @qpn: 0: not of a QP */
+struct proto_event {
+	u32 type;
+	u32 qpn;
+};
+
 enum proto_clock_what {
 	PROTO_CLOCK_SHOW,
 	PROTO_CLOCK_ADVANCE, /* by ns */
@@ -419,6 +469,8 @@ struct proto_msg {
 		struct proto_ask ask; /* DEV, NODE */
 		struct proto_call call;
 		struct proto_work work;
+		struct proto_cm cm;
+		struct proto_event event;
 		struct proto_log log;
 		struct hca_node node;
 		struct proto_port port;

@@ -281,6 +281,10 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return c->client ? fault_work_request(f, c->client, m) : -ENOTCONN;
 	case PROTO_WORK_FAILED:
 		return c->client ? fault_work_failed(f, c->client, m) : -ENOTCONN;
+	case PROTO_CM:
+		return c->client ? fault_cm_request(f, c->client, m) : -ENOTCONN;
+	case PROTO_EVENT_SEEN:
+		return c->client ? fault_event_seen(f, c->client, m) : -ENOTCONN;
 	case PROTO_FAULT_ADD:
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:

@@ -183,3 +183,17 @@ void tap_fabric_report_work(const struct proto_work *work)
 
 	(void)fabric_request(&m);
 }
+
+u32 tap_fabric_cm(const struct proto_cm *cm)
+{
+	struct proto_msg m = { .op = PROTO_CM, .cm = *cm };
+
+	return fabric_request(&m) ? PROTO_CM_SHOW : m.cm.act;
+}
+
+void tap_fabric_report_event(const struct proto_event *event)
+{
+	struct proto_msg m = { .op = PROTO_EVENT_SEEN, .event = *event };
+
+	(void)fabric_request(&m);
+}

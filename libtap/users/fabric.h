@@ -39,10 +39,24 @@ u32 tap_fabric_work(const struct proto_work *work);
 /** tap_fabric_report_work() - tell the journal of a completion in error, work->status. */
 void tap_fabric_report_work(const struct proto_work *work);
 
+/**
+ * tap_fabric_cm() - ask what becomes of an event of the rdma_cm. A rule counts it.
+ * Return: enum proto_cm_act
+ */
+u32 tap_fabric_cm(const struct proto_cm *cm);
+/** tap_fabric_report_event() - tell the journal of an asynchronous event. */
+void tap_fabric_report_event(const struct proto_event *event);
+
 /** tap_fabric_has_work() - whether a rule is about work requests. */
 static inline bool tap_fabric_has_work(void)
 {
 	return load_relaxed(&tap_fabric_calls[CALLS_WORK / 64]) & BIT64(CALLS_WORK % 64);
+}
+
+/** tap_fabric_has_cm() - whether a rule is about messages of connection management. */
+static inline bool tap_fabric_has_cm(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_CM / 64]) & BIT64(CALLS_CM % 64);
 }
 
 /** tap_fabric_error() - as tap_fabric_ask(), which is only called if a rule is about the call. */

@@ -2,10 +2,11 @@
 /*
  * Faults on the devices of any library below. The fabric process matches and counts, as it does for
  * emulated programs. Here calls fail that rules name, `fail` of rdmaemu-faults(7); work_faults.c
- * has `wc`. The fabric's journal also gets calls of the control path and work requests that fail by
- * themselves.
+ * has `wc`, event_faults.c `cm`. The fabric's journal also gets calls of the control path and work
+ * requests that fail by themselves, and asynchronous events.
  */
 #include "libtap/tap.h"
+#include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
 #include "libtap/users/work_faults.h"
 #include "libtap/users/work_hits.h"
@@ -21,6 +22,7 @@ static bool fault_start(void)
 
 	if (!work_hits_start() || !tap_fabric_join())
 		return false;
+	event_faults_start();
 	for (i = 0; i < VCALL_COUNT; i++) {
 		id = call_find(vcall_descs[i].name);
 		call_ids[i] = id < 0 ? CALL_COUNT : (u16)id;
@@ -43,6 +45,7 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 
 	if (!err) {
 		work_fault_call_begin(c);
+		event_fault_call_begin(c);
 		return TAP_PASS;
 	}
 	tap_call_fail(c, err);
@@ -62,6 +65,7 @@ static void fault_call_end(struct tap_call *c)
 	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
 		tap_fabric_report(id, c->failed);
 	work_fault_call_end(c);
+	event_fault_call_end(c);
 }
 
 static enum tap_verdict fault_post_begin(struct tap_post *p)
@@ -148,6 +152,7 @@ static const struct tap_user fault_user = {
 	.start = fault_start,
 	.fork_child = tap_fabric_forked,
 	.call_begin = fault_call_begin,
+	.call_returned = event_fault_call_returned,
 	.call_end = fault_call_end,
 	.object_new = work_fault_object_new,
 	.object_gone = work_fault_object_gone,

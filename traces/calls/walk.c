@@ -170,15 +170,11 @@ static void walk_u64s(struct vwalk *w, const struct vfield *f, const uint8_t *ba
 		vwalk_print_fact(w, f->fact, p[i]);
 }
 
-/* Writes the object that an asynchronous event is about. */
-static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t *base)
+enum vobj vwalk_event_object(enum ibv_event_type type)
 {
-	const struct ibv_async_event *e = (const void *)base;
-
-	switch (e->event_type) {
+	switch (type) {
 	case IBV_EVENT_CQ_ERR:
-		vwalk_print_object(w, f->name, VOBJ_CQ, e->element.cq, false);
-		break;
+		return VOBJ_CQ;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
@@ -187,20 +183,29 @@ static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t 
 	case IBV_EVENT_PATH_MIG:
 	case IBV_EVENT_PATH_MIG_ERR:
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
-		vwalk_print_object(w, f->name, VOBJ_QP, e->element.qp, false);
-		break;
+		return VOBJ_QP;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
-		vwalk_print_object(w, f->name, VOBJ_SRQ, e->element.srq, false);
-		break;
+		return VOBJ_SRQ;
 	case IBV_EVENT_WQ_FATAL:
-		vwalk_print_object(w, f->name, VOBJ_WQ, e->element.wq, false);
-		break;
+		return VOBJ_WQ;
 	default:
-		if (!w->record) {
-			vwalk_print_key(w, f->name);
-			vwalk_print(w, "%d", e->element.port_num);
-		}
+		return VOBJ_NONE;
+	}
+}
+
+/* Writes the object that an asynchronous event is about. */
+static void walk_element(struct vwalk *w, const struct vfield *f, const uint8_t *base)
+{
+	const struct ibv_async_event *e = (const void *)base;
+	enum vobj kind = vwalk_event_object(e->event_type);
+
+	/* A union of pointers to objects, and the port. */
+	if (kind) {
+		vwalk_print_object(w, f->name, kind, e->element.qp, false);
+	} else if (!w->record) {
+		vwalk_print_key(w, f->name);
+		vwalk_print(w, "%d", e->element.port_num);
 	}
 }
 

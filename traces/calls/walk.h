@@ -63,6 +63,9 @@ void vwalk_print_address(struct vwalk *w, const char *name, const struct sockadd
 
 /* --- walk.c --- */
 
+/** vwalk_event_object() - the object that an asynchronous event is about; VOBJ_NONE: a port. */
+enum vobj vwalk_event_object(enum ibv_event_type type);
+
 /**
  * vwalk_walk_fields() - walk over fields. @base: their struct; @mask: which conditional fields are
  * valid

@@ -73,6 +73,31 @@ is "the journal has them, and who made them" "$(real --explain -- ./fails 2>&1 |
 rdmaemu: 3 errors, 0 notices of ./fails
 error EFAULT TIME fails[PID] ibv_reg_mr(): no cause is known; 3 times, the last at TIME s"
 
+cat >waits.c <<'END'
+#include <infiniband/verbs.h>
+#include <stdio.h>
+
+int main(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = list ? ibv_open_device(list[0]) : NULL;
+	struct ibv_async_event event;
+
+	if (!ctx || puts("open") < 0 || fflush(stdout) || ibv_get_async_event(ctx, &event))
+		return 1;
+	ibv_ack_async_event(&event);
+	return 0;
+}
+END
+gcc -o waits waits.c -libverbs
+real --explain -- ./waits >waits.out 2>waits.err &
+waits=$!
+wait_for 20 grep -q open waits.out
+limit "$R" fault add event IBV_EVENT_CLIENT_REREGISTER >/dev/null
+wait $waits
+is "the journal has events of a device, too" "$? $(sed -nE 's/ [0-9]+\.[0-9]+ / TIME /; s/\[[0-9]+\]/[PID]/; s/  +/ /g
+	/REREGISTER/p' waits.err)" "0 error IBV_EVENT_CLIENT_REREGISTER TIME waits[PID]: no cause is known"
+
 # --- counts
 
 rules second 'fail call=ibv_open_device errno=EMFILE nth=2'
@@ -134,7 +159,7 @@ refused() {
 	is "with --dry-run: $1" "$(outcome real --scenario bad --dry-run -- true)" "125: rdmaemu: bad:2: $line"
 	is "when it is added: $1" "$(outcome "$R" fault add --fabric real "$1")" "1: rdmaemu: fault: $line"
 }
-some="expected fail, wc, kill, pause or resume"
+some="expected fail, wc, cm drop, cm reject, kill, pause or resume"
 mkfifo go
 real --fabric real -- sh -c 'read -r line <go' &
 sleeper=$!
