@@ -38,6 +38,19 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_post_recv(3): buffers may be reused after the request "
 				      "is fully executed",
 				      "Move the queue pair to IBV_QPS_ERR or destroy it first" },
+	[FINDING_OBJECT_DESTROY_BUSY] = { "OBJECT:DESTROY:BUSY", FINDING_WARNING,
+					  "An object is not destroyed, because others use it",
+					  "ibv_dealloc_pd(3), ibv_destroy_cq(3): the call fails if "
+					  "any other resource uses it",
+					  "Destroy the other object first, and look at the result "
+					  "of the call" },
+	[FINDING_OBJECT_EVENT_UNACKED] = { "OBJECT:EVENT:UNACKED", FINDING_ERROR,
+					   "An object is destroyed before its events are "
+					   "acknowledged",
+					   "ibv_get_async_event(3), rdma_destroy_id(3): the call "
+					   "waits until all are acknowledged",
+					   "Call ibv_ack_async_event() or rdma_ack_cm_event() for "
+					   "each event first" },
 	[FINDING_OBJECT_LEAK_EXIT] = { "OBJECT:LEAK:EXIT", FINDING_WARNING,
 				       "Objects still exist when the program ends",
 				       "the man page of the call that creates it names the one "

@@ -97,3 +97,52 @@ void check_mr_ending(const void *obj)
 		     mr->ord, use.receive ? "receive" : "send", (unsigned long long)use.wr.wr_id,
 		     use.qp);
 }
+
+/* --- objects that others use --- */
+
+/* struct ending_user - an object that uses another one. */
+struct ending_user {
+	const void *obj;
+	const char *name;
+	u32 ord;
+	check_stack stack;
+};
+
+static bool ending_qp_uses(struct check_obj *c, void *arg)
+{
+	const struct ibv_qp *qp = (void *)(uintptr_t)c->tap->key;
+	struct ending_user *u = arg;
+
+	if (qp->pd != u->obj && qp->send_cq != u->obj && qp->recv_cq != u->obj && qp->srq != u->obj)
+		return false;
+	u->name = vobj_names[VOBJ_QP];
+	u->ord = c->ord;
+	u->stack = c->stack;
+	return true;
+}
+
+static bool ending_mr_uses(struct check_obj *c, void *arg)
+{
+	struct ending_user *u = arg;
+
+	if (c->mr.pd != u->obj)
+		return false;
+	u->name = vobj_names[VOBJ_MR];
+	u->ord = c->ord;
+	u->stack = c->stack;
+	return true;
+}
+
+void check_busy(enum vobj kind, const void *obj)
+{
+	struct check_obj *c = check_obj_find(kind, obj);
+	struct ending_user user = { .obj = obj };
+
+	if (!c || (!check_obj_for_each(VOBJ_QP, ending_qp_uses, &user) &&
+		   !check_obj_for_each(VOBJ_MR, ending_mr_uses, &user)))
+		return;
+	check_report(FINDING_OBJECT_DESTROY_BUSY,
+		     (struct check_other){ "user created", user.stack },
+		     "%s%u is not destroyed (EBUSY): %s%u uses it", vobj_names[kind], c->ord,
+		     user.name, user.ord);
+}

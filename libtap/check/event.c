@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completion events.
+ * Events.
  *
  * A CQ makes one event for the first completion after it was armed. One that comes between the last
  * poll and the arming makes none: who sleeps then without another poll may sleep on. The order of
@@ -77,24 +77,90 @@ void check_cq_end(struct tap_cqop *p)
 	__atomic_fetch_add(&c->cq.events, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * The calls that destroy an object wait for acknowledgements of other threads, which is legal.
+ * Return: the events that nobody has acknowledged for a while.
+ */
+static u32 event_wait_acked(const u32 *events)
+{
+	u32 waited, n = 0;
+
+	for (waited = 0; waited < EVENT_WAIT_US; waited += EVENT_SLEEP_US) {
+		n = __atomic_load_n(events, __ATOMIC_RELAXED);
+		if (!n)
+			break;
+		usleep(EVENT_SLEEP_US);
+	}
+	return n;
+}
+
 void check_cq_ending(const void *cq)
 {
 	struct check_obj *c = check_obj_find(VOBJ_CQ, cq);
-	u32 waited, events = 0;
+	u32 n = c ? event_wait_acked(&c->cq.events) : 0;
 
-	/* The call waits for acknowledgements of other threads, which is legal. */
-	for (waited = 0; c && waited < EVENT_WAIT_US; waited += EVENT_SLEEP_US) {
-		events = __atomic_load_n(&c->cq.events, __ATOMIC_RELAXED);
-		if (!events)
-			return;
-		usleep(EVENT_SLEEP_US);
-	}
+	if (n)
+		check_report(FINDING_CQ_EVENT_UNACKED,
+			     (struct check_other){ "latest event taken", c->cq.event_stack },
+			     "cq%u is destroyed with %u event%s that nobody acknowledged: "
+			     "ibv_destroy_cq() waits for them",
+			     c->ord, n, n == 1 ? "" : "s");
+}
+
+/* --- asynchronous events, and those of the rdma_cm --- */
+
+static void event_count(struct check_obj *c, int by)
+{
 	if (!c)
 		return;
-	check_report(
-		FINDING_CQ_EVENT_UNACKED,
-		(struct check_other){ "latest event taken", c->cq.event_stack },
-		"cq%u is destroyed with %u events that were not acknowledged: ibv_destroy_cq() "
-		"waits for them",
-		c->ord, events);
+	__atomic_fetch_add(&c->events, (u32)by, __ATOMIC_RELAXED);
+	if (by > 0)
+		c->event_stack = check_stack_here();
+}
+
+void check_async_event(const struct ibv_async_event *event, int by)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+		event_count(check_obj_find(VOBJ_CQ, event->element.cq), by);
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		event_count(check_obj_find(VOBJ_QP, event->element.qp), by);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		event_count(check_obj_find(VOBJ_SRQ, event->element.srq), by);
+		break;
+	default: /* of a port or a device, which is not destroyed */
+		break;
+	}
+}
+
+void check_cm_event(const struct rdma_cm_event *event, int by)
+{
+	/* Those of multicast groups belong to the group. */
+	if (event->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
+	    event->event == RDMA_CM_EVENT_MULTICAST_ERROR)
+		return;
+	event_count(check_obj_find(VOBJ_ID, event->listen_id ? event->listen_id : event->id), by);
+}
+
+void check_events_ending(enum vobj kind, const void *obj)
+{
+	struct check_obj *c = check_obj_find(kind, obj);
+	u32 n = c ? event_wait_acked(&c->events) : 0;
+
+	if (n)
+		check_report(FINDING_OBJECT_EVENT_UNACKED,
+			     (struct check_other){ "latest event taken", c->event_stack },
+			     "%s%u is destroyed with %u event%s that nobody acknowledged: the "
+			     "call waits for them",
+			     vobj_names[kind], c->ord, n, n == 1 ? "" : "s");
 }

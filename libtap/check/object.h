@@ -106,11 +106,19 @@ struct check_mr {
 	check_stack gone;
 };
 
-/** struct check_obj - an object. @stack: where it was created. @next: in the list of its kind. */
+/**
+ * struct check_obj - an object.
+ * @stack: where it was created
+ * @events: asynchronous events, or those of the rdma_cm, taken and not acknowledged, the latest at
+ *	@event_stack
+ * @next: in the list of its kind
+ */
 struct check_obj {
 	struct tap_obj *tap;
 	check_stack stack;
 	u32 ord;
+	u32 events;
+	check_stack event_stack;
 	struct check_obj *next;
 	struct check_obj **link;
 	union {
@@ -183,6 +191,8 @@ void check_cq_lose(struct check_obj *cq);
 /** check_qp_ending(), check_mr_ending() - before one is destroyed by the program. */
 void check_qp_ending(const void *qp);
 void check_mr_ending(const void *mr);
+/** check_busy() - a call has failed to destroy an object, which others use. */
+void check_busy(enum vobj kind, const void *obj);
 
 /* --- event.c --- */
 
@@ -192,6 +202,12 @@ void check_cq_end(struct tap_cqop *p);
 void check_cq_polled(const struct tap_obj *cq);
 /** check_cq_ending() - before a CQ is destroyed. */
 void check_cq_ending(const void *cq);
+/** check_async_event() - an asynchronous event was taken (@by 1), or acknowledged (-1). */
+void check_async_event(const struct ibv_async_event *event, int by);
+/** check_cm_event() - the same of the rdma_cm. */
+void check_cm_event(const struct rdma_cm_event *event, int by);
+/** check_events_ending() - before an object is destroyed that may have such events. */
+void check_events_ending(enum vobj kind, const void *obj);
 
 /* --- modify.c --- */
 

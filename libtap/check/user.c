@@ -29,6 +29,7 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 	switch (c->call) {
 	case VCALL_ibv_destroy_qp:
 		check_qp_ending(first);
+		check_events_ending(VOBJ_QP, first);
 		break;
 	case VCALL_rdma_destroy_qp:
 		check_qp_ending(((const struct rdma_cm_id *)first)->qp);
@@ -38,6 +39,19 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 		break;
 	case VCALL_ibv_destroy_cq:
 		check_cq_ending(first);
+		check_events_ending(VOBJ_CQ, first);
+		break;
+	case VCALL_ibv_destroy_srq:
+		check_events_ending(VOBJ_SRQ, first);
+		break;
+	case VCALL_rdma_destroy_id:
+		check_events_ending(VOBJ_ID, first);
+		break;
+	case VCALL_ibv_ack_async_event:
+		check_async_event(first, -1);
+		break;
+	case VCALL_rdma_ack_cm_event:
+		check_cm_event(first, -1);
 		break;
 	default:
 		break;
@@ -56,8 +70,20 @@ static void check_call_modified(const struct tap_call *c)
 		check_qp_clear(qp);
 }
 
+/* Calls that take an event. */
+static void check_call_took_event(const struct tap_call *c)
+{
+	if (c->failed)
+		return;
+	if (c->call == VCALL_ibv_get_async_event)
+		check_async_event((void *)(uintptr_t)c->args[1], 1);
+	else
+		check_cm_event(*(struct rdma_cm_event *const *)(uintptr_t)c->args[1], 1);
+}
+
 static void check_call_end(struct tap_call *c)
 {
+	const void *first = (void *)(uintptr_t)c->args[0];
 	struct check_obj *qp;
 
 	switch (c->call) {
@@ -69,9 +95,25 @@ static void check_call_end(struct tap_call *c)
 		break;
 	case VCALL_ibv_bind_mw:
 		/* It posts a work request that nobody shows. */
-		qp = check_obj_find(VOBJ_QP, (void *)(uintptr_t)c->args[0]);
+		qp = check_obj_find(VOBJ_QP, first);
 		if (qp)
 			check_qp_lose(qp);
+		break;
+	case VCALL_ibv_get_async_event:
+	case VCALL_rdma_get_cm_event:
+		check_call_took_event(c);
+		break;
+	case VCALL_ibv_dealloc_pd:
+		if (c->failed == EBUSY)
+			check_busy(VOBJ_PD, first);
+		break;
+	case VCALL_ibv_destroy_cq:
+		if (c->failed == EBUSY)
+			check_busy(VOBJ_CQ, first);
+		break;
+	case VCALL_ibv_destroy_srq:
+		if (c->failed == EBUSY)
+			check_busy(VOBJ_SRQ, first);
 		break;
 	case VCALL_ibv_modify_qp:
 		check_call_modified(c);

@@ -33,7 +33,9 @@ QP:DESTROY:OUTSTANDING destroy_outstanding qp1 is destroyed; the completions of 
 MR:DEREG:OUTSTANDING dereg_outstanding mr1 is deregistered; send request wr_id 0x1 of qp1 still names it
 MR:DEREG:POSTED dereg_posted mr1 is deregistered; receive request wr_id 0x1 of qp2 still names it
 CQ:NOTIFY:LOST notify_lost cq1 was armed after it was polled, and not polled since
-CQ:EVENT:UNACKED event_unacked cq1 is destroyed with 1 events
+CQ:EVENT:UNACKED event_unacked cq1 is destroyed with 1 event that nobody
+OBJECT:EVENT:UNACKED async_unacked qp[12] is destroyed with 1 event that nobody
+OBJECT:DESTROY:BUSY busy pd1 is not destroyed \(EBUSY\): qp2 uses it
 CQ:SIZE:OUTSTANDING cq_small cq1 has [0-9]* entries, and
 QP:MODIFY:INVALID modify qp1, .*RESET: attr_mask lacks .*ACCESS_FLAGS
 QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstanding requests

@@ -207,6 +207,43 @@ static void seed_event_unacked(struct seed *s)
 	pthread_join(other, NULL);
 }
 
+static void *seed_ack_async_late(void *event)
+{
+	sleep(5);
+	ibv_ack_async_event(event);
+	return NULL;
+}
+
+/* The target's queue pair reports that it was accessed with a key that is none. */
+static void seed_async_unacked(struct seed *s)
+{
+	struct ibv_async_event event;
+	pthread_t other;
+
+	seed_open(s, 32);
+	seed_must(!seed_write(s, 1, IBV_SEND_SIGNALED, (uintptr_t)s->buf, s->mr->lkey,
+			      s->mr->rkey ^ 0x5a5a00),
+		  "post");
+	seed_must(seed_poll(s) == IBV_WC_REM_ACCESS_ERR, "status");
+	seed_must(!ibv_get_async_event(s->ctx, &event), "event");
+	if (!s->wrong) {
+		ibv_ack_async_event(&event);
+		seed_close(s);
+		return;
+	}
+	seed_must(!pthread_create(&other, NULL, seed_ack_async_late, &event), "thread");
+	seed_close(s);
+	pthread_join(other, NULL);
+}
+
+static void seed_busy(struct seed *s)
+{
+	seed_open(s, 32);
+	if (s->wrong)
+		seed_must(ibv_dealloc_pd(s->pd) == EBUSY, "ibv_dealloc_pd");
+	seed_close(s);
+}
+
 static void seed_cq_small(struct seed *s)
 {
 	int i;
@@ -309,6 +346,8 @@ static const struct {
 	{ "dereg_posted", seed_dereg_posted },
 	{ "notify_lost", seed_notify_lost },
 	{ "event_unacked", seed_event_unacked },
+	{ "async_unacked", seed_async_unacked },
+	{ "busy", seed_busy },
 	{ "cq_small", seed_cq_small },
 	{ "leak", seed_leak },
 	{ "modify", seed_modify },
