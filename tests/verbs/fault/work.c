@@ -16,6 +16,7 @@
 #define N	 4
 #define LEN	 64
 #define WR_ID	 7
+#define LAST_ID	 8 /* of a request that is posted after an error */
 #define PATIENCE 60000000000ull
 
 static struct ibv_context *ctx;
@@ -121,7 +122,19 @@ static void post_batch(struct ibv_qp *qp)
 		die("ibv_wr_complete");
 }
 
-/* Return: its status, or -1: there is none in time */
+/* A request of a queue pair in ERR: it is flushed after all others. */
+static void post_last(struct ibv_qp *qp)
+{
+	struct ibv_send_wr send = { .wr_id = LAST_ID, .opcode = IBV_WR_SEND };
+	struct ibv_recv_wr recv = { .wr_id = LAST_ID }, *bad_recv;
+	struct ibv_send_wr *bad_send;
+
+	send.send_flags = IBV_SEND_SIGNALED;
+	if (qp == a ? ibv_post_send(qp, &send, &bad_send) : ibv_post_recv(qp, &recv, &bad_recv))
+		die("a post after an error");
+}
+
+/* Return: its status, -1: there is none in time, or -2: it is of the last request */
 static int next_plain(struct ibv_cq *from)
 {
 	uint64_t end = now_ns() + PATIENCE;
@@ -130,6 +143,8 @@ static int next_plain(struct ibv_cq *from)
 
 	while (!(n = ibv_poll_cq(from, 1, &wc)) && now_ns() < end)
 		;
+	if (n > 0 && wc.wr_id == LAST_ID)
+		return -2;
 	if (n < 0 || (n && wc.wr_id != WR_ID))
 		die("ibv_poll_cq: %d, wr_id %llu", n, (unsigned long long)wc.wr_id);
 	return n ? (int)wc.status : -1;
@@ -145,30 +160,36 @@ static int next_extended(void)
 		;
 	if (ret)
 		return -1;
-	if (cq->wr_id != WR_ID)
+	if (cq->wr_id != WR_ID && cq->wr_id != LAST_ID)
 		die("ibv_start_poll: wr_id %llu", (unsigned long long)cq->wr_id);
-	status = (int)cq->status;
+	status = cq->wr_id == LAST_ID ? -2 : (int)cq->status;
 	ibv_end_poll(cq);
 	return status;
 }
 
 /*
- * Print up to @last completions of @plain, or of the extended CQ, and the state of @qp. A failed
- * request and those after it complete, whether they are signaled or not; before that, the last one.
+ * Print the completions of @plain, or of the extended CQ, and the state of @qp. A failed request
+ * and those after it complete, whether they are signaled or not; before that, the last one.
  */
-static void tell(struct ibv_qp *qp, struct ibv_cq *plain, int last)
+static void tell(struct ibv_qp *qp, struct ibv_cq *plain)
 {
 	struct ibv_qp_attr attr;
 	struct ibv_qp_init_attr init;
-	int i, status;
+	bool failed = false;
+	int n, status;
 
-	for (i = 0; i < last; i++) {
+	for (n = 1;; n++) {
 		status = plain ? next_plain(plain) : next_extended();
+		if (status == -2)
+			break;
 		if (status < 0)
 			die("no completion");
 		printf("%s, ", ibv_wc_status_str((enum ibv_wc_status)status));
-		if (status == IBV_WC_SUCCESS && qp == a)
+		if (status == IBV_WC_SUCCESS && (qp == a || n == N))
 			break;
+		if (status != IBV_WC_SUCCESS && !failed)
+			post_last(qp);
+		failed |= status != IBV_WC_SUCCESS;
 	}
 	if (ibv_query_qp(qp, &attr, IBV_QP_STATE, &init))
 		die("ibv_query_qp");
@@ -193,9 +214,9 @@ int main(int argc, char **argv)
 	else
 		post_chain(a);
 	if (!strcmp(post, "receives"))
-		tell(b, recv_cq, N);
+		tell(b, recv_cq);
 	else
-		tell(a, extended ? NULL : ibv_cq_ex_to_cq(cq), N - 1);
+		tell(a, extended ? NULL : ibv_cq_ex_to_cq(cq));
 	qps_destroy();
 	return 0;
 }
