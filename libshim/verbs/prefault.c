@@ -13,14 +13,11 @@
  *
  * /proc/self/maps shows which it is, and whether the range is mapped with the necessary rights.
  */
+#include "libshim/interpose/maps.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/verbs/memory.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ  22
@@ -29,77 +26,6 @@
 
 #define PAGE	     4096u
 #define POPULATE_MAX (64u << 20) /* bytes of a region that are all faulted in: some 30 ms */
-
-/** struct maps - a reader of /proc/self/maps, without stdio: the program may wrap that. */
-struct maps {
-	int fd;
-	u32 pos;
-	u32 len;
-	char buf[4096];
-};
-
-static int maps_char(struct maps *m)
-{
-	ssize_t n;
-
-	if (m->pos == m->len) {
-		n = syscall(SYS_read, m->fd, m->buf, sizeof(m->buf));
-		if (n <= 0)
-			return -1;
-		m->pos = 0;
-		m->len = (u32)n;
-	}
-	return m->buf[m->pos++];
-}
-
-/* Read a hexadecimal number and the character after it. Return: that character or -1. */
-static int maps_hex(struct maps *m, u64 *value)
-{
-	int c;
-
-	*value = 0;
-	while ((c = maps_char(m)) >= 0) {
-		if (c >= '0' && c <= '9')
-			*value = *value * 16 + (u64)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*value = *value * 16 + (u64)(c - 'a' + 10);
-		else
-			break;
-	}
-	return c;
-}
-
-/** struct mapping - a line of the file: "start-end rwxp offset major:minor inode path". */
-struct mapping {
-	u64 from;
-	u64 to;
-	u64 inode; /* 0: anonymous */
-	dev_t dev;
-	bool read;
-	bool write;
-};
-
-static bool maps_next(struct maps *m, struct mapping *v)
-{
-	u64 offset, major, minor;
-	int c;
-
-	if (maps_hex(m, &v->from) != '-' || maps_hex(m, &v->to) != ' ')
-		return false;
-	v->read = maps_char(m) == 'r';
-	v->write = maps_char(m) == 'w';
-	maps_char(m);
-	maps_char(m);
-	maps_char(m);
-	if (maps_hex(m, &offset) != ' ' || maps_hex(m, &major) != ':' || maps_hex(m, &minor) != ' ')
-		return false;
-	v->dev = makedev((u32)major, (u32)minor);
-	/* Decimal, but only 0 is told from the others. */
-	c = maps_hex(m, &v->inode);
-	while (c >= 0 && c != '\n')
-		c = maps_char(m);
-	return true;
-}
 
 /* The kernel's own file system of shared memory, which has no limit of size. */
 static dev_t shared_memory_dev(void)
@@ -170,14 +96,13 @@ static int maps_cover(struct maps *m, u64 addr, u64 end, bool write, bool fault_
 /* Return: as maps_cover(), or -ENOENT: there is no such file. */
 static int maps_check(u64 addr, u64 end, bool write, bool fault_in)
 {
-	struct maps m = { .pos = 0 };
+	struct maps m;
 	int ret;
 
-	m.fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	if (m.fd < 0)
+	if (maps_open(&m, false))
 		return -ENOENT;
 	ret = maps_cover(&m, addr, end, write, fault_in);
-	syscall(SYS_close, m.fd);
+	maps_close(&m);
 	return ret;
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the mappings of this process, from /proc/self/maps or smaps, without stdio: the program may
+ * wrap that.
+ */
+#ifndef LIBSHIM_INTERPOSE_MAPS_H
+#define LIBSHIM_INTERPOSE_MAPS_H
+
+#include "emulator/types.h"
+
+#include <sys/types.h>
+
+/** struct maps - a reader; its fields are the reader's own. */
+struct maps {
+	int fd;
+	u32 pos;
+	u32 len;
+	char buf[4096];
+};
+
+/**
+ * struct mapping - a line: "start-end rwxp offset major:minor inode path".
+ * @inode: 0: anonymous
+ */
+struct mapping {
+	u64 from;
+	u64 to;
+	u64 offset;
+	u64 inode;
+	dev_t dev;
+	bool read;
+	bool write;
+	bool exec;
+	bool shared;
+};
+
+/** maps_open() - start reading. @smaps: with the flags of each mapping. Return: 0 or -errno. */
+int maps_open(struct maps *m, bool smaps);
+void maps_close(struct maps *m);
+/** maps_next() - the next mapping, in the order of addresses. Return: false: there are no more. */
+bool maps_next(struct maps *m, struct mapping *v);
+/**
+ * maps_flags() - in smaps, read on to the flags of the mapping that maps_next() has returned.
+ * @text: receives "rd wr mr ", proc(5)'s words of two letters, each with a space after it
+ *
+ * Every mapping must be followed by this call before the next one.
+ * Return: false: the kernel does not tell them, or they are too long for @text.
+ */
+bool maps_flags(struct maps *m, char *text, size_t size);
+
+#endif
