@@ -35,6 +35,8 @@ static u32 slots_used;
 /* Whether this thread is in the engine. Signal handlers on the same thread read it. */
 static __thread volatile bool inside __attribute__((tls_model("initial-exec")));
 
+static bool token_held; /* by shim_cmd_hold() */
+
 void shim_cmd_forked(void)
 {
 	slots_used = 0;
@@ -109,6 +111,24 @@ static int cmd_exec_isolated(struct hca_cmd *cmd)
 	store_release(&s->state, CMD_FREE);
 	cmd_slot_release((u32)slot);
 	return cmd->ret;
+}
+
+int shim_cmd_hold(void)
+{
+	if (inside)
+		return -EDEADLK;
+	inside = true;
+	/* When the fabric process has gone nobody enters the engine. */
+	token_held = shim.live && !engine_enter(&shim.engine);
+	return 0;
+}
+
+void shim_cmd_release(void)
+{
+	if (token_held)
+		engine_leave(&shim.engine);
+	token_held = false;
+	inside = false;
 }
 
 int shim_cmd_exec(struct hca_cmd *cmd)

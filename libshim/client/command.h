@@ -13,6 +13,13 @@
  * shim_cmd_exec() - execute a command, directly or through the command ring. Return: 0 or -errno.
  */
 int shim_cmd_exec(struct hca_cmd *cmd);
+/**
+ * shim_cmd_hold() - keep every process from copying registered memory, by the engine token. Not in
+ * isolated mode. Return: 0 or -EDEADLK: this thread is in the engine.
+ */
+int shim_cmd_hold(void);
+/** shim_cmd_release() - end what a successful shim_cmd_hold() has begun. */
+void shim_cmd_release(void);
 /** shim_cmd_wake() - the fabric process has ended: wake the threads that wait for a command. */
 void shim_cmd_wake(void);
 void shim_cmd_forked(void);

@@ -13,6 +13,7 @@
 #include "emulator/seg.h"
 #include "emulator/init.h"
 #include "libshim/client/client.h"
+#include "libshim/client/command.h"
 #include "libshim/client/connect_error.h"
 #include "libshim/client/helper.h"
 #include "libshim/client/engine_ops.h"
@@ -22,6 +23,7 @@
 #include "libshim/client/watch.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/syscall.h"
+#include "libshim/lend/region.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -121,6 +123,7 @@ static void client_set_up(const struct proto_welcome *w, const int *fds)
 		shim_helper_keep(fds[0]);
 	if (shim.hca)
 		sys_close(fds[2]);
+	lend_set_hold(shim_cmd_hold, shim_cmd_release);
 	store_relaxed(&shim.fail_calls, shim.seg->fail_calls);
 	path_counters_set_hca(shim.hca, w->first_dev, w->n_devs);
 	store_release(&shim.live, true);

@@ -7,6 +7,7 @@
  * In the child, therefore,
  *
  *  - private zero pages replace the parent's mappings in place: pointers into them stay harmless;
+ *  - copies replace what is lent of the parent's registered memory (libshim/lend/fork.c);
  *  - the parent's descriptors are closed and its caches dropped;
  *  - the state says "not connected", and the new epoch tells inherited objects from new ones.
  *
@@ -22,11 +23,14 @@
 #include "libshim/client/rpc.h"
 #include "libshim/client/seg_heap.h"
 #include "libshim/client/watch.h"
+#include "libshim/lend/region.h"
 
 #include <pthread.h>
 
 static void fork_lock_all(void)
 {
+	/* First: it may run the engine, which may send requests. */
+	lend_fork_prepare();
 	shim_client_lock();
 	shim_seg_heap_lock();
 	shim_rpc_lock();
@@ -34,6 +38,8 @@ static void fork_lock_all(void)
 
 static void fork_unlock_all(void)
 {
+	/* First: until then the child copies what this process must not change. */
+	lend_fork_parent();
 	shim_rpc_unlock();
 	shim_seg_heap_unlock();
 	shim_client_unlock();
@@ -41,6 +47,7 @@ static void fork_unlock_all(void)
 
 static void fork_forget_all(void)
 {
+	lend_fork_child();
 	shim.epoch++;
 	shim_watch_forked();
 	shim_helper_forked();

@@ -16,6 +16,7 @@
 #include "libshim/client/helper.h"
 #include "libshim/client/valgrind.h"
 #include "libshim/interpose/syscall.h"
+#include "libshim/lend/region.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -79,6 +80,7 @@ static void token_seize(struct engine *e)
 
 static void watcher_fabric_gone(void)
 {
+	lend_own_threads(-1);
 	store_release(&shim.fatal, true);
 	store_release(&shim.seg->fatal, 1);
 	shim_cmd_wake();
@@ -132,8 +134,10 @@ static int watcher_spawn(int helper_fd)
 	ret = pthread_create(&thread, &attr, watcher_main, (void *)(intptr_t)helper_fd);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
-	if (!ret)
+	if (!ret) {
 		pthread_setname_np(thread, "rdmaemu");
+		lend_own_threads(1);
+	}
 	return -ret;
 }
 

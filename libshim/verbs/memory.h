@@ -26,6 +26,7 @@ struct shim_mr {
 	u32 type; /* enum shim_mr_type */
 	u32 access;
 	u64 iova;
+	u64 lend; /* MRT_USER: for lend_region_drop() */
 	struct shim_dm *dm; /* MRT_DM */
 	void *map;
 	size_t map_len;

@@ -2,13 +2,17 @@
 /**
  * DOC: registration of memory.
  *
- * Registration grants the right to access memory, which stays the program's own. On-demand regions
- * differ from others only in that they are not faulted in. Relaxed ordering changes nothing.
+ * Registration grants the right to access memory, which stays the program's own, or is lent
+ * (libshim/lend). On-demand regions differ from others only in that they are neither faulted in nor
+ * lent. Relaxed ordering changes nothing.
  */
 #include "emulator/obj.h"
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
+#include "libshim/client/valgrind.h"
 #include "libshim/interpose/export.h"
+#include "libshim/lend/region.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
@@ -57,6 +61,19 @@ static int mr_range_check(const void *addr, size_t len, u32 access)
 	if (access & IBV_ACCESS_ON_DEMAND)
 		return addr ? 0 : -EINVAL;
 	return shim_mem_pin(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
+}
+
+/*
+ * Lend the memory of a region that the HCA does not know yet. Not where a process that has no part
+ * in the engine copies it: the memory helper, and the fabric process of an isolated fabric.
+ * Valgrind would forget which bytes are defined.
+ */
+static u64 mr_range_lend(const struct cmd_reg_mr *c)
+{
+	bool may = !(c->access & IBV_ACCESS_ON_DEMAND) && !shim.isolated &&
+		   shim.welcome.fabric_reach && !shim_on_valgrind;
+
+	return lend_region_add(c->addr, c->len, may);
 }
 
 static __thread u32 wanted __attribute__((tls_model("initial-exec")));
@@ -125,6 +142,7 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	struct shim_context *ctx = shim_pd_of(pd, NULL) ? shim_context_of(pd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REG_MR, .mr.key = shim_mr_wanted_key() };
 	struct shim_mr *mr;
+	u64 lend;
 	int ret;
 
 	if (!ctx)
@@ -144,8 +162,14 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	cmd.mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
+	lend = mr_range_lend(&cmd.mr);
 	mr = shim_mr_new(pd, MRT_USER, &cmd, addr, len);
-	return mr ? &mr->mr : NULL;
+	if (!mr) {
+		lend_region_drop(lend);
+		return NULL;
+	}
+	mr->lend = lend;
+	return &mr->mr;
 }
 
 /** ibv_reg_mr() - ibv_reg_mr(3). Return: MR, or NULL with errno. */
@@ -243,6 +267,7 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 		mr && mr->magic == MAGIC_MR ? shim_context_of(ibmr->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REREG_MR };
 	struct cmd_reg_mr *c = &cmd.mr;
+	u64 lend = 0;
 	int ret;
 
 	if (call_fails(CALL_ibv_rereg_mr))
@@ -257,8 +282,12 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	}
 	ret = mr_rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
 	cmd.handle = ibmr->handle;
-	if (!ret)
+	if (!ret) {
+		lend = mr_range_lend(c);
 		ret = shim_obj_cmd(ctx, &cmd);
+		lend_region_drop(ret ? lend : mr->lend);
+		mr->lend = ret ? mr->lend : lend;
+	}
 	/* Place the data of unpolled receives where the region was when they were filled. */
 	if (!ret) {
 		shim_objs_each_cq(shim_cq_place_all);
@@ -307,6 +336,7 @@ ERRNO_EXPORT(ibv_dereg_mr, (struct ibv_mr * ibmr), (ibmr))
 		shim_objs_each_cq(shim_cq_place_all);
 		shim_mr_shadow_clear(ibmr->lkey);
 	}
+	lend_region_drop(mr->lend);
 	if (mr->map)
 		munmap(mr->map, mr->map_len);
 	if (mr->dm)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: a child of fork() has copies of lent memory, as of the fork, as Linux gives them for pinned
+ * pages since 5.12.
+ *
+ * The child inherits mappings of its parent's file. Before its fork() returns it exchanges them for
+ * private pages, while the parent waits in its own handler, so that the parent's later writes are
+ * not in the copies. The lock is held from before the fork until then, and signals are blocked. A
+ * pipe tells the parent: its end closes when the child has made the copies, or has died.
+ *
+ * Mappings that are not inherited (MADV_DONTFORK) are not in the child, and it copies nothing.
+ */
+#include "libshim/lend/range.h"
+#include "libshim/lend/region.h"
+
+#include "libshim/interpose/syscall.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static sigset_t mask_before;
+static int done_pipe[2] = { -1, -1 };
+
+void lend_fork_prepare(void)
+{
+	if (!lend_is_on())
+		return;
+	lend_lock(&mask_before);
+	if (!lent_range_count())
+		return;
+	if (SYS_RET(syscall(SYS_pipe2, done_pipe, O_CLOEXEC)) >= 0)
+		return;
+	/* Without a descriptor the parent cannot wait: it lends nothing across this fork. */
+	done_pipe[0] = done_pipe[1] = -1;
+	lend_unlock(&mask_before);
+	(void)lend_give_back(0, UINT64_MAX);
+	lend_lock(&mask_before);
+}
+
+static void pipe_end_close(u32 end)
+{
+	if (done_pipe[end] >= 0)
+		sys_close(done_pipe[end]);
+	done_pipe[end] = -1;
+}
+
+void lend_fork_parent(void)
+{
+	char end;
+
+	if (!lend_is_on())
+		return;
+	pipe_end_close(1);
+	if (done_pipe[0] >= 0)
+		while (sys_read(done_pipe[0], &end, 1) == -EINTR)
+			;
+	pipe_end_close(0);
+	lend_unlock(&mask_before);
+}
+
+void lend_fork_child(void)
+{
+	static const char text[] = "rdmaemu: cannot copy registered memory after fork()\n";
+	u32 i;
+
+	if (!lend_is_on())
+		return;
+	lend_set_hold(NULL, NULL); /* its parent's engine */
+	pipe_end_close(0); /* and the limit leaves a descriptor for reading the mappings */
+	for (i = 0; i < lent_range_count(); i++) {
+		if (!lent_pages_return(lent_range_at(i)))
+			continue;
+		sys_write(STDERR_FILENO, text, sizeof(text) - 1);
+		abort();
+	}
+	lent_range_forget();
+	lend_region_forget();
+	pipe_end_close(1);
+	lend_unlock(&mask_before);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: functions of libc before which lent memory becomes private again.
+ *
+ * madvise() and mremap() have another effect on a mapping of a file. With the threads that
+ * pthread_create(), thrd_create() and clone() make, pages cannot be exchanged, and the
+ * children that clone() and _Fork() make run no fork handlers.
+ *
+ * While nothing is lent, each of them costs one comparison.
+ */
+#include "libshim/interpose/interpose.h"
+#include "libshim/interpose/syscall.h"
+#include "libshim/lend/region.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <threads.h>
+
+HOOK(int, madvise, void *addr, size_t len, int advice);
+HOOK(void *, mremap, void *old, size_t old_len, size_t new_len, int flags, ...);
+HOOK(int, pthread_create, pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+     void *arg);
+HOOK(int, thrd_create, thrd_t *thread, thrd_start_t fn, void *arg);
+HOOK(int, clone, int (*fn)(void *), void *stack, int flags, void *arg, ...);
+HOOK(pid_t, _Fork, void);
+
+#ifndef MREMAP_DONTUNMAP /* Linux 5.7 */
+#define MREMAP_DONTUNMAP 4
+#endif
+/* Linux 5.14 */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ  22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* Advice about access alone, which means the same for every mapping. */
+static bool is_harmless_advice(int advice)
+{
+	return advice == MADV_NORMAL || advice == MADV_RANDOM || advice == MADV_SEQUENTIAL ||
+	       advice == MADV_WILLNEED || advice == MADV_POPULATE_READ ||
+	       advice == MADV_POPULATE_WRITE;
+}
+
+/* A system call: allocators call madvise() and mremap() before dlsym() can work. */
+int hook_madvise(void *addr, size_t len, int advice)
+{
+	if (!is_harmless_advice(advice))
+		(void)lend_give_back((uintptr_t)addr, len);
+	return (int)syscall(SYS_madvise, addr, len, (long)advice);
+}
+
+void *hook_mremap(void *old, size_t old_len, size_t new_len, int flags, ...)
+{
+	void *to = NULL;
+	va_list ap;
+
+	va_start(ap, flags);
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))
+		to = va_arg(ap, void *);
+	va_end(ap);
+	(void)lend_give_back((uintptr_t)old, old_len);
+	return (void *)syscall(SYS_mremap, old, old_len, new_len, (long)flags, to);
+}
+
+/*
+ * Before a thread is made. Where another one runs already, pages stay where they are, and a further
+ * one changes nothing. Return: 0 or -errno.
+ */
+static int prepare_for_thread(void)
+{
+	int ret = lend_give_back(0, UINT64_MAX);
+
+	return ret == -EBUSY ? 0 : ret;
+}
+
+int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			void *arg)
+{
+	if (prepare_for_thread())
+		return EAGAIN;
+	return libc_next(pthread_create)(thread, attr, fn, arg);
+}
+
+int hook_thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
+{
+	if (prepare_for_thread())
+		return thrd_nomem;
+	return libc_next(thrd_create)(thread, fn, arg);
+}
+
+int hook_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
+{
+	void *parent_tid, *tls, *child_tid;
+	va_list ap;
+	int ret;
+
+	va_start(ap, arg);
+	parent_tid = va_arg(ap, void *);
+	tls = va_arg(ap, void *);
+	child_tid = va_arg(ap, void *);
+	va_end(ap);
+	ret = flags & CLONE_VM ? prepare_for_thread() : lend_give_back(0, UINT64_MAX);
+	if (ret) {
+		errno = ENOMEM;
+		return -1;
+	}
+	return libc_next(clone)(fn, stack, flags, arg, parent_tid, tls, child_tid);
+}
+
+/* glibc 2.34; older programs do not call it. */
+pid_t hook__Fork(void)
+{
+	__typeof__(&hook__Fork) next = libc_next(_Fork);
+	int ret = next ? lend_give_back(0, UINT64_MAX) : -ENOSYS;
+
+	if (!ret)
+		return next();
+	errno = ret == -ENOSYS ? ENOSYS : ENOMEM;
+	return -1;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the exchange of pages, in both directions, at the same addresses.
+ *
+ * Nobody else writes to the pages meanwhile: the program has one thread, whose signals are blocked,
+ * and no process copies to them. To lend, the region's own bytes are not registered yet and no
+ * other region lies on them; to give back, the caller's hold keeps the engine of every process from
+ * running (lend_set_hold()).
+ *
+ * A step is at most 2 MiB, so that no more than that exists twice. The content always exists in the
+ * file before the mapping changes, and is left there until the other mapping is complete: whatever
+ * fails, the step is mapped from the file.
+ *
+ * Pages that the program has not touched have no content; the file gets none either, nor do private
+ * pages for holes of the file.
+ */
+#include "libshim/lend/range.h"
+#include "libshim/lend/region.h"
+
+#include "libshim/interpose/syscall.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define STEP	   (2u << 20)
+#define STEP_PAGES (STEP / LEND_PAGE)
+
+/* /proc/self/pagemap, proc(5) */
+#define PAGEMAP_PRESENT BIT64(63)
+#define PAGEMAP_SWAPPED BIT64(62)
+
+static u64 pagemap[STEP_PAGES];
+static int (*hold_engine)(void);
+static void (*release_engine)(void);
+
+void lend_set_hold(int (*hold)(void), void (*release)(void))
+{
+	release_engine = release;
+	hold_engine = hold;
+}
+
+static int pages_map(u64 addr, u64 len, int prot, int flags, int fd, u64 off)
+{
+	long at =
+		syscall(SYS_mmap, addr, len, (long)prot, (long)(flags | MAP_FIXED), (long)fd, off);
+
+	return at == (long)addr ? 0 : -errno;
+}
+
+/* Map a step's place in the file. Without it the program's data is out of its reach. */
+static void pages_map_file(u64 addr, u64 len, int prot, u64 off)
+{
+	static const char text[] = "rdmaemu: cannot map lent memory: out of memory\n";
+
+	if (!pages_map(addr, len, prot, MAP_SHARED, lent_file.fd, off))
+		return;
+	sys_write(STDERR_FILENO, text, sizeof(text) - 1);
+	abort();
+}
+
+static int memory_file_write(u64 addr, u64 len, u64 off)
+{
+	ssize_t n;
+
+	for (; len; addr += (u64)n, off += (u64)n, len -= (u64)n) {
+		n = sys_pwrite(lent_file.fd, (void *)(uintptr_t)addr, len, (off_t)off);
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+	}
+	return 0;
+}
+
+static int memory_file_read(u64 addr, u64 len, u64 off)
+{
+	ssize_t n;
+
+	for (; len; addr += (u64)n, off += (u64)n, len -= (u64)n) {
+		n = sys_pread(lent_file.fd, (void *)(uintptr_t)addr, len, (off_t)off);
+		if (n <= 0)
+			return n ? (int)n : -EIO;
+	}
+	return 0;
+}
+
+/* Write the touched pages of a step to the file. */
+static int step_save(int pagemap_fd, u64 addr, u64 len, u64 off)
+{
+	u32 n = (u32)(len / LEND_PAGE), i, first;
+	ssize_t size = (ssize_t)(n * sizeof(*pagemap));
+	int ret = 0;
+
+	if (sys_pread(pagemap_fd, pagemap, (size_t)size,
+		      (off_t)(addr / LEND_PAGE * sizeof(*pagemap))) != size)
+		return -EIO;
+	for (i = 0; i < n && !ret; i++) {
+		first = i;
+		while (i < n && pagemap[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
+			i++;
+		if (i > first)
+			ret = memory_file_write(addr + first * LEND_PAGE, (i - first) * LEND_PAGE,
+						off + first * LEND_PAGE);
+	}
+	return ret;
+}
+
+u64 lent_pages_lend(const struct lent_range *r, int prot)
+{
+	int fd = (int)SYS_RET(
+		syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+	u64 done = 0, len;
+
+	if (fd < 0)
+		return 0;
+	for (; done < r->len; done += len) {
+		len = min_u64(r->len - done, STEP);
+		if (step_save(fd, r->addr + done, len, r->off + done))
+			break;
+		pages_map_file(r->addr + done, len, prot, r->off + done);
+	}
+	sys_close(fd);
+	return done;
+}
+
+/* Fill private pages from the file, where it has data: [off, off + len). */
+static int step_load(u64 addr, u64 len, u64 off)
+{
+	u64 end = off + len, from = off, to;
+	off_t at;
+
+	while (from < end) {
+		at = (off_t)SYS_RET(syscall(SYS_lseek, lent_file.fd, from, SEEK_DATA));
+		if (at == -ENXIO || (at >= 0 && (u64)at >= end))
+			return 0;
+		if (at < 0)
+			return (int)at;
+		from = (u64)at;
+		at = (off_t)SYS_RET(syscall(SYS_lseek, lent_file.fd, from, SEEK_HOLE));
+		if (at < 0)
+			return (int)at;
+		to = min_u64((u64)at, end);
+		if (memory_file_read(addr + (from - off), to - from, from))
+			return -EIO;
+		from = to;
+	}
+	return 0;
+}
+
+/* Exchange a step that is mapped from the file for private pages. */
+static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (noreserve ? MAP_NORESERVE : 0);
+	int ret = pages_map(addr, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	if (!ret)
+		ret = step_load(addr, len, off);
+	if (!ret && prot != (PROT_READ | PROT_WRITE))
+		ret = (int)SYS_RET(syscall(SYS_mprotect, addr, len, (long)prot));
+	if (ret)
+		pages_map_file(addr, len, prot, off);
+	return ret;
+}
+
+static int mapping_return(const struct lent_range *r, const struct mapping *v)
+{
+	u64 addr = v->from > r->addr ? v->from : r->addr;
+	u64 end = min_u64(v->to, r->addr + r->len), len;
+	int prot =
+		(v->read ? PROT_READ : 0) | (v->write ? PROT_WRITE : 0) | (v->exec ? PROT_EXEC : 0);
+	int ret = 0;
+
+	/* The program may have moved another part of the file here. */
+	if (v->offset + (addr - v->from) != r->off + (addr - r->addr))
+		return 0;
+	for (; addr < end && !ret; addr += len) {
+		len = min_u64(end - addr, STEP);
+		ret = hold_engine ? hold_engine() : 0;
+		if (ret)
+			break;
+		ret = step_return(addr, len, prot, r->off + (addr - r->addr), r->noreserve);
+		if (release_engine)
+			release_engine();
+	}
+	return ret;
+}
+
+int lent_pages_return(const struct lent_range *r)
+{
+	struct mapping v;
+	struct maps m;
+	int ret = maps_open(&m, false);
+
+	if (ret)
+		return ret;
+	/* Exchanges change lines that were read already, not those that follow. */
+	while (!ret && maps_next(&m, &v) && v.from < r->addr + r->len)
+		if (v.to > r->addr && lent_range_maps(&v))
+			ret = mapping_return(r, &v);
+	maps_close(&m);
+	return ret;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: what the files of this folder share: ranges, pages, the lock. */
+#ifndef LIBSHIM_LEND_RANGE_H
+#define LIBSHIM_LEND_RANGE_H
+
+#include "libshim/interpose/maps.h"
+
+#include <signal.h>
+
+#define LEND_PAGE 4096u
+
+/**
+ * struct lent_range - addresses whose pages lie in the memory file, one after the other.
+ * @off: in the file
+ * @noreserve: how the private mapping was made
+ *
+ * The program may have unmapped, or replaced, any part of it: /proc/self/maps tells.
+ */
+struct lent_range {
+	u64 addr;
+	u64 len;
+	u64 off;
+	bool noreserve;
+};
+
+/** struct lent_file - the process's memory file. @fd: -1: not made yet */
+struct lent_file {
+	int fd;
+	u64 len;
+	u64 inode;
+	dev_t dev;
+};
+
+/* --- region.c --- */
+
+/**
+ * lend_lock() - take the folder's lock, with all signals blocked: a handler that writes to a page
+ * while it is exchanged would lose that write. @before: for lend_unlock()
+ */
+void lend_lock(sigset_t *before);
+void lend_unlock(const sigset_t *before);
+/** lend_region_forget() - in a forked child: no region is this process's. Lock held. */
+void lend_region_forget(void);
+
+/* --- range.c; lock held --- */
+
+extern struct lent_file lent_file;
+
+/** lent_range_count() - how many ranges are lent. Without the lock: whether any is. */
+u32 lent_range_count(void);
+struct lent_range *lent_range_at(u32 i);
+/** lent_range_add() - find a place of @len bytes in the file. Return: NULL: no room, or no file. */
+struct lent_range *lent_range_add(u64 addr, u64 len);
+/** lent_range_remove() - free the place in the file, and its pages. The last range takes @i. */
+void lent_range_remove(u32 i);
+/** lent_range_cut() - free the end of a range's place: only its first @len bytes are lent. */
+void lent_range_cut(struct lent_range *r, u64 len);
+/** lent_range_forget() - in a forked child: no range, no file. */
+void lent_range_forget(void);
+/** lent_range_maps() - whether @v shows pages of the file. */
+bool lent_range_maps(const struct mapping *v);
+
+/* --- pages.c; lock held --- */
+
+/**
+ * lent_pages_lend() - exchange the private pages of a range for pages of the file, in steps.
+ * @prot: of the mapping
+ * Return: how many bytes, from the start, lie in the file now.
+ */
+u64 lent_pages_lend(const struct lent_range *r, int prot);
+/**
+ * lent_pages_return() - exchange what is still mapped of a range for private pages.
+ * Return: 0 or -errno: a part is still mapped from the file.
+ */
+int lent_pages_return(const struct lent_range *r);
+
+/* --- quiet.c --- */
+
+/** lend_is_alone() - whether the process has no thread but this one and the shim's. */
+bool lend_is_alone(void);
+/**
+ * lend_is_quiet() - the same, and no descriptor through which the kernel, or a device, may write to
+ * memory at any time: io_uring, AIO, drivers.
+ */
+bool lend_is_quiet(void);
+
+#endif

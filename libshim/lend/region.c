@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: the registered regions, and which of their memory is lent.
+ *
+ * All regions are noted, lent or not: the engine of another process may write to a region's memory
+ * at any moment, so pages that a region lies on, even in part, are not exchanged for another one.
+ * When the table is full nothing further is lent until the regions without a place have gone.
+ *
+ * /proc/self/smaps decides what is lent: private anonymous mappings with no flag that a new mapping
+ * would lose.
+ */
+#include "libshim/lend/region.h"
+
+#include "libshim/interpose/syscall.h"
+#include "libshim/lend/range.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define MAX_REGIONS 1024u
+#define UNNOTED	    MAX_REGIONS /* index of a region without a place in the table */
+#define FLAGS_TEXT  192
+#define OWN_STACK   (64u << 10) /* more than the frames of an exchange */
+
+/** struct lend_region - [addr, end). @end: 0: the entry is free */
+struct lend_region {
+	u64 addr;
+	u64 end;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lend_region regions[MAX_REGIONS];
+static u32 n_unnoted;
+static u32 generation = 1; /* of this process: a fork makes another */
+
+bool lend_is_on(void)
+{
+	static int known; /* 1: off, 2: on */
+	const char *text;
+
+	if (!load_relaxed(&known)) {
+		text = getenv("RDMAEMU_LEND");
+		store_relaxed(&known, text && !strcmp(text, "1") ? 2 : 1);
+	}
+	return load_relaxed(&known) == 2;
+}
+
+static void signal_mask_set(const sigset_t *mask, sigset_t *before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, before, _NSIG / 8);
+}
+
+void lend_lock(sigset_t *before)
+{
+	sigset_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	signal_mask_set(&all, before);
+	pthread_mutex_lock(&lock);
+}
+
+void lend_unlock(const sigset_t *before)
+{
+	pthread_mutex_unlock(&lock);
+	signal_mask_set(before, NULL);
+}
+
+static u64 page_down(u64 addr)
+{
+	return addr / LEND_PAGE * LEND_PAGE;
+}
+
+/* Whether a region other than @except has a byte in a page of [from, to). */
+static bool is_registered(u64 from, u64 to, u32 except)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_REGIONS; i++)
+		if (i != except && regions[i].end && page_down(regions[i].addr) < to &&
+		    regions[i].end > from)
+			return true;
+	return false;
+}
+
+/* Whether a mapping has only flags that a new one has as well. */
+static bool has_plain_flags(const char *flags)
+{
+	static const char plain[] = "rd wr mr mw me ac nr sd ";
+	char word[4] = "";
+
+	for (; strlen(flags) >= 3; flags += 3) {
+		memcpy(word, flags, 3);
+		if (!strstr(plain, word))
+			return false;
+	}
+	return true;
+}
+
+/* The library's own variables, by the linker. */
+extern char __bss_start[] __attribute__((visibility("hidden")));
+extern char _end[] __attribute__((visibility("hidden")));
+
+static bool is_overlap(u64 from, u64 to, u64 other_from, u64 other_to)
+{
+	return from < other_to && other_from < to;
+}
+
+/*
+ * The exchange itself writes to this thread's stack, down to the last frame, to errno and the
+ * thread's descriptor, and to the library's variables: these stay where they are.
+ */
+static bool is_own_memory(u64 from, u64 to)
+{
+	u64 frame = (uintptr_t)__builtin_frame_address(0), variables = (uintptr_t)&errno;
+	u64 thread = (uintptr_t)__builtin_thread_pointer();
+
+	return is_overlap(from, to, frame - OWN_STACK, frame + LEND_PAGE) ||
+	       is_overlap(from, to, page_down(variables), variables + LEND_PAGE) ||
+	       is_overlap(from, to, page_down(thread), thread + LEND_PAGE) ||
+	       is_overlap(from, to, page_down((uintptr_t)__bss_start), (uintptr_t)_end);
+}
+
+/* Lend [from, to), a part of @v. */
+static void mapping_lend(const struct mapping *v, const char *flags, u64 from, u64 to)
+{
+	int prot = PROT_READ | (v->write ? PROT_WRITE : 0);
+	struct lent_range *r = lent_range_add(from, to - from);
+	u64 done;
+
+	if (!r)
+		return;
+	r->noreserve = strstr(flags, "nr ") != NULL;
+	done = lent_pages_lend(r, prot);
+	if (done)
+		lent_range_cut(r, done);
+	else
+		lent_range_remove(lent_range_count() - 1);
+}
+
+/* Lend what is private and anonymous of region @index's whole pages. */
+static void region_lend(u32 index)
+{
+	u64 from = ALIGN_UP(regions[index].addr, LEND_PAGE), to = page_down(regions[index].end);
+	char flags[FLAGS_TEXT];
+	struct mapping v;
+	struct maps m;
+
+	if (from >= to || maps_open(&m, true))
+		return;
+	/* Exchanges change lines that were read already, not those that follow. */
+	while (maps_next(&m, &v) && maps_flags(&m, flags, sizeof(flags)) && v.from < to) {
+		if (v.to <= from || v.inode || v.shared || !v.read || v.exec ||
+		    !has_plain_flags(flags))
+			continue;
+		v.from = v.from > from ? v.from : from;
+		v.to = min_u64(v.to, to);
+		if (!is_registered(v.from, v.to, index) && !is_own_memory(v.from, v.to))
+			mapping_lend(&v, flags, v.from, v.to);
+	}
+	maps_close(&m);
+}
+
+static u32 region_note(u64 addr, u64 len)
+{
+	u32 i;
+
+	for (i = 0; i < MAX_REGIONS; i++) {
+		if (!regions[i].end) {
+			regions[i].addr = addr;
+			regions[i].end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
+			return i;
+		}
+	}
+	n_unnoted++;
+	return UNNOTED;
+}
+
+u64 lend_region_add(u64 addr, u64 len, bool may_lend)
+{
+	int saved = errno;
+	sigset_t before;
+	u64 number;
+	u32 index;
+
+	if (!lend_is_on() || !len)
+		return 0;
+	lend_lock(&before);
+	index = region_note(addr, len);
+	if (may_lend && !n_unnoted && sysconf(_SC_PAGESIZE) == LEND_PAGE && lend_is_quiet())
+		region_lend(index);
+	number = (u64)generation << 32 | index;
+	lend_unlock(&before);
+	errno = saved;
+	return number;
+}
+
+/* Give back ranges that overlap [from, to). @registered: those, too, that a region lies on */
+static int ranges_return(u64 from, u64 to, bool registered)
+{
+	int ret = 0, err;
+	u32 i;
+
+	/* Backwards: the last range takes the place of one that is removed. */
+	for (i = lent_range_count(); i-- > 0;) {
+		struct lent_range *r = lent_range_at(i);
+
+		if (r->addr >= to || r->addr + r->len <= from)
+			continue;
+		if (!registered && is_registered(r->addr, r->addr + r->len, UNNOTED))
+			continue;
+		err = lend_is_alone() ? lent_pages_return(r) : -EBUSY;
+		if (err)
+			ret = err;
+		else
+			lent_range_remove(i);
+	}
+	return ret;
+}
+
+void lend_region_drop(u64 number)
+{
+	struct lend_region *region;
+	int saved = errno;
+	u32 index = (u32)number;
+	sigset_t before;
+	u64 from, to;
+
+	if (!number)
+		return;
+	lend_lock(&before);
+	if (number >> 32 == generation && index == UNNOTED) {
+		if (!--n_unnoted)
+			(void)ranges_return(0, UINT64_MAX, false);
+	} else if (number >> 32 == generation) {
+		region = &regions[index];
+		from = region->addr;
+		to = region->end;
+		region->end = 0;
+		/* A region without a place in the table may lie anywhere. */
+		if (!n_unnoted)
+			(void)ranges_return(from, to, false);
+	}
+	lend_unlock(&before);
+	errno = saved;
+}
+
+int lend_give_back(u64 addr, u64 len)
+{
+	int saved = errno, ret;
+	sigset_t before;
+
+	if (likely(!lent_range_count()))
+		return 0;
+	lend_lock(&before);
+	ret = ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len, true);
+	lend_unlock(&before);
+	errno = saved;
+	return ret;
+}
+
+void lend_region_forget(void)
+{
+	memset(regions, 0, sizeof(regions));
+	n_unnoted = 0;
+	generation++;
+}

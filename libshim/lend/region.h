@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: lent memory: whole pages of registered memory lie in a memory file of the process.
+ *
+ * docs/design/lent-memory.md has the problem, the invariant and the table of what happens when.
+ * The files of this folder:
+ *
+ *	region.c	the registered regions; lends pages for one, takes them back after it
+ *	range.c		the lent ranges, and their places in the memory file
+ *	pages.c		exchanges pages: private ones for those of the file, and back
+ *	quiet.c		whether anything but the calling thread may write to memory
+ *	fork.c		children of fork() get copies of their own
+ *	hooks.c		functions of libc that need private memory, or one thread
+ */
+#ifndef LIBSHIM_LEND_REGION_H
+#define LIBSHIM_LEND_REGION_H
+
+#include "emulator/types.h"
+
+/** lend_is_on() - whether RDMAEMU_LEND asks for lent memory. */
+bool lend_is_on(void);
+
+/* --- region.c --- */
+
+/**
+ * lend_region_add() - note a region that is about to be registered, and lend its memory.
+ * @may_lend: false: only note it, so that later regions do not lend the same pages
+ *
+ * Lending is an attempt: the region works in any case. Every region of the program's memory must be
+ * noted before the HCA knows it. Call this even if lending is off: it does nothing then.
+ * Return: a number for lend_region_drop(); 0: nothing was noted.
+ */
+u64 lend_region_add(u64 addr, u64 len, bool may_lend);
+/**
+ * lend_region_drop() - forget a region that the HCA does not know, or no longer, and give back the
+ * pages that no other region lies on. Numbers of a parent process, and 0, are ignored.
+ */
+void lend_region_drop(u64 number);
+/**
+ * lend_give_back() - make lent ranges that overlap [addr, addr + len) private again, although they
+ * are registered. Return: 0, or -errno: some are still lent.
+ */
+int lend_give_back(u64 addr, u64 len);
+
+/* --- quiet.c --- */
+
+/** lend_own_threads() - the shim has started (@n = 1) a thread, or one of its own ends (-1). */
+void lend_own_threads(int n);
+
+/* --- pages.c --- */
+
+/**
+ * lend_set_hold() - how to keep every process from copying this one's registered memory.
+ * @hold: returns 0 or -errno; @release: ends what a successful @hold has begun
+ */
+void lend_set_hold(int (*hold)(void), void (*release)(void));
+
+/* --- fork.c --- */
+
+/*
+ * In the handlers of pthread_atfork(3). Before the fork; in the parent, where it waits for the
+ * child's copies; in the child, which makes them.
+ */
+void lend_fork_prepare(void);
+void lend_fork_parent(void);
+void lend_fork_child(void);
+
+#endif

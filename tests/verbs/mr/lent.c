@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Lent memory: the program finds its data, and its memory as private as before, whatever it does.
+ *	app_mr_lent [local|remote] [lent|kept]: whether registered memory is expected to be lent
+ */
+#include "tests/lib/c/vb.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE  4096u
+#define PAGES 8u
+#define SIZE  (PAGES * PAGE)
+#define BIG   (80u << 20) /* too large to be faulted in when it is registered */
+
+static struct vb_side *a, *b;
+static struct vb_pair p;
+static bool expect_lent;
+
+static uint8_t *pages_new(size_t len, int prot)
+{
+	uint8_t *at = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	return at;
+}
+
+/* How many bytes of [at, at + len) mappings of private memory, or of the memory file, show. */
+static size_t mapped_bytes(const void *at, size_t len, bool lent, int *lines)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long from, to, start = (unsigned long)at, end = start + len;
+	char line[512];
+	size_t n = 0;
+
+	*lines = 0;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx", &from, &to) != 2 || to <= start || from >= end)
+			continue;
+		if ((strstr(line, "rdmaemu-lent") != NULL) != lent)
+			continue;
+		n += (to < end ? to : end) - (from > start ? from : start);
+		++*lines;
+	}
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static bool has_lent(const void *at, size_t len, size_t want)
+{
+	int lines;
+
+	return mapped_bytes(at, len, true, &lines) == (expect_lent ? want : 0);
+}
+
+static bool is_private(const void *at, size_t len)
+{
+	int lines;
+
+	return mapped_bytes(at, len, false, &lines) == len;
+}
+
+/* Whether the peer's WRITE reaches @at, and its READ finds what this process writes. */
+static bool peer_reaches(uint32_t rkey, uint8_t *at)
+{
+	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 5, b, b->buf, 100);
+	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
+	bool good;
+
+	wr.rkey = rkey;
+	wr.raddr = (uintptr_t)at;
+	fill(b->buf, 100, (uintptr_t)at);
+	memset(at, 0, 100);
+	good = !vb_send(b, 1, false, &wr) && vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) && !wc.status &&
+	       filled(at, 100, (uintptr_t)at);
+	fill(at, 100, 7);
+	wr.op = IBV_WR_RDMA_READ;
+	wc.status = IBV_WC_GENERAL_ERR;
+	return good && !vb_send(b, 1, false, &wr) && vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) &&
+	       !wc.status && filled(b->buf, 100, 7);
+}
+
+static struct ibv_mr *region_new(void *at, size_t len)
+{
+	struct ibv_mr *mr = ibv_reg_mr(a->pd, at, len, ALL);
+
+	if (!mr)
+		die("ibv_reg_mr: %s", strerror(errno));
+	return mr;
+}
+
+static void test_whole_pages(void)
+{
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr;
+	int lines;
+
+	fill(at, SIZE, 1);
+	mr = region_new(at + 100, SIZE - 200);
+	ok(has_lent(at, SIZE, SIZE - 2 * PAGE) && filled(at, SIZE, 1),
+	   "the whole pages of a region are lent, with their content");
+	ok(peer_reaches(mr->rkey, at + 200) && peer_reaches(mr->rkey, at + 3 * PAGE - 50),
+	   "the peer reaches both kinds of pages");
+	fill(at, SIZE, 2);
+	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 2) && has_lent(at, SIZE, 0),
+	   "deregistered, they are private again, with their content");
+	ok(mapped_bytes(at, SIZE, false, &lines) == SIZE && lines == 1, "and one mapping");
+	munmap(at, SIZE);
+}
+
+static long touched_pages(const uint8_t *at, size_t len)
+{
+	FILE *f = fopen("/proc/self/pagemap", "r");
+	uint64_t entry;
+	long n = 0;
+
+	if (!f || fseek(f, (long)((uintptr_t)at / PAGE * sizeof(entry)), SEEK_SET))
+		die("pagemap: %s", strerror(errno));
+	for (size_t i = 0; i < len / PAGE; i++)
+		n += fread(&entry, sizeof(entry), 1, f) == 1 && entry >> 62;
+	fclose(f);
+	return n;
+}
+
+static void test_untouched(void)
+{
+	uint8_t *at = pages_new(BIG, PROT_READ | PROT_WRITE);
+	long before, during, after;
+	struct ibv_mr *mr;
+
+	madvise(at, BIG, MADV_NORMAL);
+	fill(at + BIG / 2, 2 * PAGE, 3);
+	before = touched_pages(at, BIG);
+	mr = region_new(at, BIG);
+	during = touched_pages(at, BIG);
+	ok(has_lent(at, BIG, BIG) && filled(at + BIG / 2, 2 * PAGE, 3), "80 MiB are lent");
+	ok(peer_reaches(mr->rkey, at + BIG - 200), "the peer reaches its untouched end");
+	ok(!ibv_dereg_mr(mr) && is_private(at, BIG) && filled(at + BIG / 2, 2 * PAGE, 3),
+	   "and private again");
+	after = touched_pages(at, BIG);
+	ok(during <= before + 16 && after <= before + 1024,
+	   "untouched pages stay untouched: %ld, %ld, %ld", before, during, after);
+	munmap(at, BIG);
+}
+
+static void test_read_only(void)
+{
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr;
+
+	fill(at, SIZE, 4);
+	mprotect(at, SIZE, PROT_READ);
+	mr = ibv_reg_mr(a->pd, at, SIZE, IBV_ACCESS_REMOTE_READ);
+	ok(mr && has_lent(at, SIZE, SIZE) && !ibv_dereg_mr(mr), "read-only memory");
+	mprotect(at, SIZE, PROT_READ | PROT_WRITE);
+	ok(is_private(at, SIZE) && filled(at, SIZE, 4), "private again, with its content");
+	munmap(at, SIZE);
+}
+
+static void test_overlap(void)
+{
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *first, *second;
+	bool good;
+
+	fill(at, SIZE, 5);
+	first = region_new(at, 4 * PAGE);
+	second = region_new(at + 2 * PAGE, 2 * PAGE);
+	ok(has_lent(at, SIZE, 4 * PAGE) && filled(at, SIZE, 5), "a region within another");
+	good = !ibv_dereg_mr(first);
+	ok(good && has_lent(at, SIZE, 4 * PAGE) && peer_reaches(second->rkey, at + 3 * PAGE),
+	   "the outer one has gone: the inner one is lent, and reached");
+	good = !ibv_rereg_mr(second, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at + 5 * PAGE, PAGE, 0);
+	ok(good && has_lent(at, SIZE, PAGE) && peer_reaches(second->rkey, at + 5 * PAGE),
+	   "re-registered elsewhere: that is lent");
+	ok(!ibv_dereg_mr(second) && is_private(at, SIZE), "all of it is private again");
+	munmap(at, SIZE);
+}
+
+/* The program changes its mappings while they are registered. */
+static void test_meanwhile(void)
+{
+	static const uint8_t zeros[SIZE];
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE), *to;
+	struct ibv_mr *mr = region_new(at, SIZE);
+
+	fill(at, SIZE, 6);
+	madvise(at, SIZE, MADV_DONTNEED);
+	ok(!memcmp(at, zeros, SIZE) && peer_reaches(mr->rkey, at + PAGE),
+	   "madvise(MADV_DONTNEED): zeros");
+	ibv_dereg_mr(mr);
+	mr = region_new(at, SIZE);
+	fill(at, SIZE, 7);
+	to = mremap(at, SIZE, 2 * SIZE, MREMAP_MAYMOVE);
+	ok(to != MAP_FAILED && filled(to, SIZE, 7) && is_private(to, 2 * SIZE),
+	   "mremap(): the content moves, and is private");
+	ibv_dereg_mr(mr);
+	mr = region_new(to, 2 * SIZE);
+	munmap(to, SIZE);
+	at = mmap(to, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	fill(at, SIZE, 8);
+	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 8) && is_private(at, 2 * SIZE),
+	   "munmap(): deregistering leaves what is mapped there instead");
+	munmap(at, 2 * SIZE);
+}
+
+/* In the child: the parent has written something else since the fork. */
+static int child_check(uint8_t *at, int go)
+{
+	char byte;
+
+	if (read(go, &byte, 1) != 1 || !filled(at, SIZE, 10) || !is_private(at, SIZE))
+		return 1;
+	fill(at, SIZE, 12);
+	return filled(at, SIZE, 12) ? 0 : 2;
+}
+
+static void test_fork(void)
+{
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = region_new(at, SIZE);
+	int go[2], status = -1;
+	pid_t pid;
+
+	fill(at, SIZE, 10);
+	if (pipe(go))
+		die("pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid)
+		_exit(child_check(at, go[0]));
+	fill(at, SIZE, 11);
+	ok(has_lent(at, SIZE, SIZE) && write(go[1], "", 1) == 1 &&
+		   waitpid(pid, &status, 0) == pid && !status,
+	   "a child of fork() has a private copy, as of the fork");
+	ok(filled(at, SIZE, 11) && peer_reaches(mr->rkey, at + PAGE),
+	   "its parent has its memory, and the peer reaches it");
+	ok(!ibv_dereg_mr(mr) && is_private(at, SIZE), "private again");
+	close(go[0]);
+	close(go[1]);
+	munmap(at, SIZE);
+}
+
+static void *thread_wait(void *lock)
+{
+	pthread_mutex_lock(lock);
+	pthread_mutex_unlock(lock);
+	return NULL;
+}
+
+static void test_thread(void)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = region_new(at, SIZE);
+	pthread_t thread;
+
+	fill(at, SIZE, 13);
+	pthread_mutex_lock(&lock);
+	if (pthread_create(&thread, NULL, thread_wait, &lock))
+		die("pthread_create");
+	ok(is_private(at, SIZE) && filled(at, SIZE, 13) && peer_reaches(mr->rkey, at + PAGE),
+	   "a second thread: the memory is private, with its content, and reached");
+	ibv_dereg_mr(mr);
+	mr = region_new(at, SIZE);
+	ok(is_private(at, SIZE) && peer_reaches(mr->rkey, at), "nothing further is lent");
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, NULL);
+	ibv_dereg_mr(mr);
+	munmap(at, SIZE);
+}
+
+/* A heap that grows and shrinks while its parts come and go. */
+static void test_heap(void)
+{
+	bool good = true;
+
+	for (unsigned int i = 0; i < 200 && good; i++) {
+		size_t len = 3000 + i * 1777;
+		uint8_t *at = malloc(len);
+		struct ibv_mr *mr = region_new(at, len);
+
+		fill(at, len, i);
+		at = i % 3 ? at : realloc(at, 2 * len);
+		good = filled(at, len, i);
+		if (i % 2)
+			free(at);
+		good = !ibv_dereg_mr(mr) && good;
+		if (!(i % 2)) {
+			good = good && filled(at, len, i);
+			free(at);
+		}
+	}
+	ok(good, "malloc, register, realloc, free, deregister, 200 times");
+}
+
+int main(int argc, char **argv)
+{
+	expect_lent = argc > 2 && !strcmp(argv[2], "lent");
+	vb_open_two(argc, argv, &a, &b);
+	vb_pair_fresh(&p, a, b);
+	test_whole_pages();
+	test_untouched();
+	test_read_only();
+	test_overlap();
+	test_meanwhile();
+	test_fork();
+	test_thread();
+	test_heap();
+	vb_pair_down(&p);
+	vb_close_two(a, b);
+	return tap_failed != 0;
+}
