@@ -15,6 +15,7 @@
 
 #include "libshim/interpose/syscall.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 
 #define TASK_LINKS 2u /* of a process without threads */
@@ -70,7 +71,7 @@ static bool is_quiet_fd(const char *name)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%.16s", name);
-	n = SYS_RET(syscall(SYS_readlink, path, to, sizeof(to) - 1));
+	n = SYS_RET(syscall(SYS_readlinkat, AT_FDCWD, path, to, sizeof(to) - 1));
 	if (n < 0)
 		return true; /* the directory's own descriptor, or . and .. */
 	to[n] = '\0';
