@@ -23,7 +23,7 @@ steps() {
 
 log=$(mktemp "${TMPDIR:-/tmp}/rdmaemu-build.XXXXXX")
 trap 'rm -f "$log"' EXIT
-began=$SECONDS done=0 all=0 status=0
+began=$SECONDS done=0 all=0 status=1
 [ -z "$tty" ] || all=$(steps "$@")
 while read -r line; do
 	case $line in
@@ -32,8 +32,9 @@ while read -r line; do
 	esac
 	[ -z "$tty" ] || printf '\r\033[KBuilding rdmaemu: %d of %d files' $done $((all > done ? all : done))
 done < <(
-	build "$@" | tee "$log"
-	echo "exit:${PIPESTATUS[0]}"
+	if build "$@" | tee "$log"; then
+		echo "exit:0"
+	fi
 )
 [ -z "$tty" ] || printf '\r\033[K'
 if [ "$status" != 0 ]; then
