@@ -67,10 +67,13 @@ static int datagram_deliver(struct fabric *f, struct roce_wire *w, struct roce_i
 		w->n.malformed++;
 		return 0;
 	}
-	if (p.wrong & ROCE_BAD_ICRC) {
+	if (p.wrong & ROCE_BAD_ICRC &&
+	    !roce_find_ip_id(in->head, ROCE_IP_UDP + in->len, &p.ip_id)) {
 		w->n.bad_icrc++;
 		return 0;
 	}
+	w->n.numbered += p.ip_id != 0;
+	p.wrong &= ~(u32)ROCE_BAD_ICRC;
 	ret = packet_to_burst(f->hca, &p, &b, &fault);
 	if (ret == -ENXIO && datagram_may_introduce(f->hca, &p) &&
 	    hca_peer_add(f->hca, p.sgid) >= 0)

@@ -10,11 +10,12 @@ struct opts;
 /**
  * struct roce_counts - datagrams of a wire, by what became of them.
  * @full: how often the socket had no room; @lost_refused: lost by an error of the socket
+ * @numbered: their sender does not set the IPv4 identification to 0
  * @stranger: no peer has the source address; @no_port: no port has the destination
  */
 struct roce_counts {
 	u64 sent, full, lost_refused;
-	u64 received, malformed, bad_icrc, stranger, no_port;
+	u64 received, malformed, bad_icrc, numbered, stranger, no_port;
 };
 
 /* --- start.c --- */

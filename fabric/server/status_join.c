@@ -122,6 +122,7 @@ struct json_object *status_wires(const struct fabric *f)
 		json_add_int(o, "received", n->received);
 		json_add_int(o, "malformed", n->malformed);
 		json_add_int(o, "bad_icrc", n->bad_icrc);
+		json_add_int(o, "numbered", n->numbered);
 		json_add_int(o, "stranger", n->stranger);
 		json_add_int(o, "no_port", n->no_port);
 		json_object_array_add(all, o);

@@ -260,6 +260,13 @@ bool roce_link_known(u32 link);
  * none.
  */
 int roce_parse(u32 link, const u8 *frame, u32 caplen, u32 len, struct roce_pkt *p);
+/**
+ * roce_find_ip_id() - the IPv4 identification with which the ICRC of a packet is right. A UDP
+ * socket does not show it, and the ICRC covers it.
+ * @ip: an IPv4 packet of @len bytes, up to its ICRC, without options; its identification is 0
+ * Return: whether there is one. 16 of the ICRC's 32 bits are left as a check.
+ */
+bool roce_find_ip_id(const u8 *ip, u32 len, u16 *id);
 /** roce_wrong_text() - a text for the lowest bit of @wrong, such as "bad ICRC"; "" for 0. */
 const char *roce_wrong_text(u32 wrong);
 

@@ -60,6 +60,64 @@ u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 	return crc32_add(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
 }
 
+/* --- the identification that a receiver does not see --- */
+
+#define CRC_POLYNOMIAL 0xedb88320u
+#define CRC_ONE	       0x80000000u /* x^0: polynomials have their lowest power on top */
+#define IP_ID_AT       4u
+
+/* The product of two polynomials, modulo that of the CRC. */
+static u32 crc_multiply(u32 a, u32 b)
+{
+	u32 product = 0;
+
+	for (; a; a <<= 1) {
+		if (a & CRC_ONE)
+			product ^= b;
+		b = b >> 1 ^ (b & 1 ? CRC_POLYNOMIAL : 0);
+	}
+	return product;
+}
+
+/* A CRC before the last @bytes, which are zeros, were added. */
+static u32 crc_remove_zeros(u32 crc, u32 bytes)
+{
+	/* x^-1, x^-2, x^-4, x^-8 ... */
+	static const u32 inverse[] = {
+		0xdb710641, 0x6d930ac3, 0x6d3d2d4d, 0x6567cb95, 0xd7125358, 0x5b358fd3,
+		0x2e9bb40b, 0x12a59a49, 0x8df9403d, 0x5139de12, 0xba340226, 0x29c45641,
+		0x12fbc105, 0xecd30c55, 0x3755ebd8, 0x24ee460c,
+	};
+	u32 bits = bytes * 8, i;
+
+	for (i = 0; i < ARRAY_SIZE(inverse); i++)
+		if (bits >> i & 1)
+			crc = crc_multiply(inverse[i], crc);
+	return crc;
+}
+
+/*
+ * A CRC is linear: the difference of the sent one to that with an identification of 0 is the CRC of
+ * the identification and zeros. To add two bytes to a CRC of 0 is to add two zeros to a CRC that
+ * has these bytes in its lower half. So without all zeros the difference is the identification, or
+ * has bits in its upper half, and then no identification explains it.
+ */
+bool roce_find_ip_id(const u8 *ip, u32 len, u16 *id)
+{
+	const u8 *end = ip + len - ICRC_LEN;
+	u32 sum;
+
+	if (len < IP4_LEN + UDP_LEN + BTH_LEN + ICRC_LEN || len * 8 > 0xffff)
+		return false;
+	sum = roce_icrc(ROCE_IP4, ip, ip + IP4_LEN + UDP_LEN, end) ^
+	      ((u32)end[3] << 24 | (u32)end[2] << 16 | (u32)end[1] << 8 | end[0]);
+	sum = crc_remove_zeros(sum, len - ICRC_LEN - IP_ID_AT);
+	*id = (u16)((sum & 0xff) << 8 | (sum >> 8 & 0xff));
+	return !(sum >> 16);
+}
+
+/* --- other sums --- */
+
 /* x^16 + x^12 + x^3 + x + 1, lowest bit first, four bits at a time. */
 u16 roce_vcrc(const u8 *lrh, u32 len)
 {

@@ -82,6 +82,22 @@ all_arrived() {
 }
 check "all datagrams were good" all_arrived
 
+# Datagrams that nobody's queue pair has sent, during traffic.
+beside_garbage() {
+	local garbage ret=0
+	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.1 3000 &
+	garbage=$!
+	across_once ibv_rc_pingpong -g $GID -n 300 -c || ret=1
+	wait $garbage || ret=1
+	return $ret
+}
+check "garbage does not disturb traffic" beside_garbage
+is_counted() {
+	[ "$(wires malformed)" -gt 100 ] && [ "$(wires bad_icrc)" -gt 100 ]
+}
+check "and is counted by kind" is_counted
+check "and leaves the tables consistent" on_a status --audit
+
 # What A captures is what the interface carries, byte for byte from the IP header on.
 same_frames() {
 	editcap -F pcap "$TEST_DIR/ours.pcapng" "$TEST_DIR/ours.pcap" &&

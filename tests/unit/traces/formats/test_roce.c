@@ -260,6 +260,31 @@ static void test_corrupt(void)
 	}
 }
 
+/* The identification is found from the ICRC, unless another byte is wrong. */
+static void test_ip_id(void)
+{
+	u32 wire, i, len, wrong = 0;
+	u8 *ip = frame + 14;
+	struct roce_pkt p;
+	u16 id;
+
+	for (i = 0; i < 2000; i++) {
+		len = i % 4097;
+		p = roce_any(ROCE_IP4, ROCE_WRITE_ONLY, len);
+		memset(p.vlan, 0, sizeof(p.vlan));
+		p.ip_id = (u16)(i * 40503u);
+		CU_ASSERT_FATAL(roce_build(&p, frame, sizeof(frame), &wire) > 0);
+		memset(ip + 4, 0, 2);
+		CU_ASSERT(roce_find_ip_id(ip, wire - 14, &id));
+		CU_ASSERT_EQUAL(id, p.ip_id);
+		ip[28 + 8 + i % 4] ^= (u8)(1u << i % 8);
+		wrong += roce_find_ip_id(ip, wire - 14, &id);
+	}
+	/* One in 65536 is right by chance. */
+	CU_ASSERT(wrong <= 2);
+	CU_ASSERT(!roce_find_ip_id(ip, 43, &id));
+}
+
 /* --- frames of the kernel's soft device --- */
 
 static u32 read_pcap(const char *path)
@@ -353,6 +378,7 @@ int main(void)
 		{ "the specification's sample packet", test_sample },
 		{ "each bit of a frame and the checksums", test_each_bit },
 		{ "a corrupt packet", test_corrupt },
+		{ "the identification that a socket does not show", test_ip_id },
 		{ "the kernel's frames are made again byte for byte", test_rxe },
 		{ "limits", test_limits },
 		{ NULL, NULL },
