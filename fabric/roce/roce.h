@@ -24,6 +24,8 @@ struct roce_counts {
 const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address);
 /** roce_start() - bind the wires that --roce names. Return: NULL, or why it cannot. */
 const char *roce_start(struct fabric *f, const struct opts *o);
+/** roce_end() - close the sockets: another fabric may bind them. */
+void roce_end(struct fabric *f);
 
 /* --- input.c --- */
 

@@ -180,6 +180,15 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 	return roce_make_peers(f);
 }
 
+void roce_end(struct fabric *f)
+{
+	u32 i;
+
+	/* `fabric stop` returns before this process has ended. */
+	for (i = 0; f->roce && i < f->roce->n; i++)
+		loop_watch_close(&f->roce->wire[i].w);
+}
+
 const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address)
 {
 	if (!f->roce || i >= f->roce->n)

@@ -306,6 +306,7 @@ int daemon_main(const struct opts *o)
 	}
 	server_loop(f);
 	join_end(f);
+	roce_end(f);
 	fabric_end(f);
 	/* The kernel frees the rest faster. */
 	_exit(0);

@@ -126,4 +126,10 @@ if command -v dumpcap editcap >/dev/null; then
 else
 	skip "a capture is what the interface carries" "dumpcap and editcap are not installed"
 fi
+
+restarts() {
+	on_a fabric stop && on_a fabric start --roce 192.0.2.1
+}
+check "the port is free once the fabric has stopped" restarts
+check "and the new fabric reaches the peer" across ibv_rc_pingpong -g $GID -n 100 -c
 done_testing
