@@ -38,7 +38,7 @@ carried() {
 stopped_within() {
 	local pair before
 	before=$(on_b status --json | json "sum(m['received']['bursts'] for m in d['members'])")
-	both_sides "$port2" "$* -p $port2" "$* -p $port2 $OOB" &
+	both_sides "$port2" "$* -F -p $port2" "$* -F -p $port2 $OOB" &
 	pair=$!
 	wait_for 20 carried $((before + 200)) || return
 	kill -STOP "$slow"
