@@ -34,11 +34,17 @@
 #define IDLE_POLLS   32 /* empty polls between two reads of the token's cache line */
 #define SHARED_POLLS 512 /* empty polls between two reads of the clock: some microseconds */
 
+/* The entry with that ordinal, or NULL if the engine has not written it. */
+static inline struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
+{
+	struct cqe *e = &cq->entries[i & cq->mask];
+
+	return load_acquire(&e->seq) == i + 1 ? e : NULL;
+}
+
 const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 {
-	const struct cqe *e = &cq->entries[cq->cons & cq->mask];
-
-	return load_acquire(&e->seq) == cq->cons + 1 ? e : NULL;
+	return cq_entry(cq, cq->cons);
 }
 
 /** struct spot - the place of the next byte in a receive's scatter list. */
@@ -270,10 +276,7 @@ static __attribute__((noinline)) int cq_poll_ready(struct shim_cq *cq, int n, st
 	u32 cons;
 
 	shim_lock(&cq->lock);
-	for (cons = cq->cons; wc != end; cons++) {
-		e = &cq->entries[cons & cq->mask];
-		if (load_acquire(&e->seq) != cons + 1)
-			break;
+	for (cons = cq->cons; wc != end && (e = cq_entry(cq, cons)); cons++) {
 		cqe_consume(e);
 		if (likely(!(e->flags & CQE_SKIP)))
 			wc_fill(cq, wc++, e);
@@ -311,14 +314,6 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	if (!cq_is_empty(cq, seg))
 		return cq_poll_ready(cq, n, wc);
 	return cq_idle_is_due(cq, seg) ? cq_poll_idle(cq, n, wc) : 0;
-}
-
-/* The entry with that ordinal, or NULL if the engine has not written it. */
-static struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
-{
-	struct cqe *e = &cq->entries[i & cq->mask];
-
-	return load_acquire(&e->seq) == i + 1 ? e : NULL;
 }
 
 /* Tell the HCA that the CQ was armed while it holds an entry. */
