@@ -158,8 +158,7 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			"report what the program does wrong with verbs: all findings, or these" },
 	[OPT_CHECK_EXIT] = { "check-exit", 0, "STATUS", NULL, false,
 			     "exit status if the check finds errors (default: 99); 0 is that of "
-			     "the "
-			     "program" },
+			     "the program" },
 	[OPT_CHECK_SUPPRESS] = { "check-suppress", 0, "FILE", "RDMAEMU_CHECK_SUPPRESS", false,
 				 "leave out the findings that FILE names" },
 	[OPT_CHECK_JSON] = { "check-json", 0, "FILE", NULL, false,
