@@ -134,13 +134,20 @@ static int ctl_check_topology(const struct opts *o, u64 *hash)
 	return ret;
 }
 
-/* A token that nobody would look at. */
+/* A token that nobody would look at, or that the fabric process could not read. */
 static int ctl_check_token(const struct opts *o)
 {
+	char path[PATH_MAX];
+
 	if (o->level[OPT_TOKEN_FILE] == LEVEL_FLAG && !o->listen[0] && !o->join[0])
 		return print_error("--token-file: expected --listen or --join as well");
 	if (o->level[OPT_PLAINTEXT] == LEVEL_FLAG && !o->listen[0] && !o->join[0])
 		return print_error("--plaintext: expected --listen or --join as well");
+	/* /dev/fd/63 of `<(...)` leads to no path that another process could open. */
+	if (o->token_file[0] && !access(o->token_file, R_OK) && !realpath(o->token_file, path))
+		return print_error("--token-file: %s: expected a file or a named pipe, which the "
+				   "fabric process opens",
+				   o->token_file);
 	return 0;
 }
 

@@ -172,8 +172,13 @@ static int record_enter_trace(struct opts *o, const char *dir, char **argv)
  */
 static int record_enter_dir(struct opts *o, char dir[PATH_MAX], char **argv)
 {
+	struct stat st;
 	int lock, fd;
 
+	/* A pipe has been read: the copy in the trace would be empty. */
+	if (!o->real && o->scenario[0] && !stat(o->scenario, &st) && !S_ISREG(st.st_mode))
+		return print_error("scenario %s: expected a file, not a pipe: a trace has a copy",
+				   o->scenario);
 	if (mkdir(o->out, 0777) && errno != EEXIST)
 		return print_error("%s: %s", o->out, strerror(errno));
 	if (!realpath(o->out, dir))

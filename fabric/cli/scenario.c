@@ -85,7 +85,7 @@ int scenario_load(struct scenario *s, const struct opts *o)
 	*s = (struct scenario){ .file = o->scenario, .real = o->real == REAL_RULES };
 	if (!o->scenario[0])
 		return 0;
-	s->text = text_file_read("scenario", o->scenario, FAULT_SCENARIO, &s->len);
+	s->text = text_input_read("scenario", o->scenario, FAULT_SCENARIO, &s->len);
 	return s->text ? scenario_read_rules(s) : -1;
 }
 

@@ -17,20 +17,25 @@
 #define TEXT_WIDTH_MIN 40u
 #define TEXT_WIDTH_MAX 1000u
 
-static char *text_file_read_all(FILE *file, const char *kind, const char *path, size_t size,
-				size_t *len)
+/* Read to the end, whatever size the file says that it has. Return: as text_file_read(). */
+static char *text_read_all(FILE *file, const char *kind, const char *path, size_t max, size_t *len)
 {
-	char *text = calloc(1, size + 1);
+	char *text = calloc(1, max + 2);
 
-	*len = text ? fread(text, 1, size, file) : 0;
-	if (text && !ferror(file) && !memchr(text, '\0', *len))
+	*len = text ? fread(text, 1, max + 1, file) : 0;
+	if (!text || ferror(file))
+		print_error("%s %s: %s", kind, path, strerror(text ? errno : ENOMEM));
+	else if (*len > max)
+		print_error("%s %s: expected at most %zu bytes", kind, path, max);
+	else if (memchr(text, '\0', *len))
+		print_error("%s %s: expected text", kind, path);
+	else
 		return text;
-	print_error("%s %s: %s", kind, path, text ? "expected text" : strerror(ENOMEM));
 	free(text);
 	return NULL;
 }
 
-char *text_file_read(const char *kind, const char *path, size_t max, size_t *len)
+static char *text_read(const char *kind, const char *path, size_t max, size_t *len, bool again)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL;
@@ -38,13 +43,24 @@ char *text_file_read(const char *kind, const char *path, size_t max, size_t *len
 
 	if (!file || fstat(fileno(file), &st))
 		print_error("%s %s: %s", kind, path, strerror(errno));
-	else if (!S_ISREG(st.st_mode) || (size_t)st.st_size > max)
-		print_error("%s %s: expected a file of at most %zu bytes", kind, path, max);
+	else if (again && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		print_error("%s %s: expected a file, not a pipe or device: it is read again", kind,
+			    path);
 	else
-		text = text_file_read_all(file, kind, path, (size_t)st.st_size, len);
+		text = text_read_all(file, kind, path, max, len);
 	if (file)
 		fclose(file);
 	return text;
+}
+
+char *text_file_read(const char *kind, const char *path, size_t max, size_t *len)
+{
+	return text_read(kind, path, max, len, true);
+}
+
+char *text_input_read(const char *kind, const char *path, size_t max, size_t *len)
+{
+	return text_read(kind, path, max, len, false);
 }
 
 int text_memfd(const char *text, size_t len)

@@ -12,13 +12,16 @@
 #include <stdio.h>
 
 /**
- * text_file_read() - read a whole file of text.
+ * text_file_read() - read a whole file of text that another process or a later step reads again.
+ * Pipes and devices, which have their text once, are refused.
  * @kind: what it is, for the message on stderr
  * @max: bytes that it may have
  * @len: receives its length
  * Return: text to be freed, with a NUL after it, or NULL after one line on stderr.
  */
 char *text_file_read(const char *kind, const char *path, size_t max, size_t *len);
+/** text_input_read() - as text_file_read(), for text that is read once: from a pipe, too. */
+char *text_input_read(const char *kind, const char *path, size_t max, size_t *len);
 
 /** text_memfd() - make a memfd with that text. Return: descriptor or -errno. */
 int text_memfd(const char *text, size_t len);

@@ -312,11 +312,13 @@ int topology_load(struct topology *t, const char *path)
 
 	memset(t, 0, sizeof(*t));
 	subnets_default(&t->subnets);
-	if (!realpath(path, t->file))
-		return print_error("topology %s: %s", path, strerror(errno));
-	text = rest = text_file_read("topology", t->file, FILE_MAX, &len);
+	text = rest = text_file_read("topology", path, FILE_MAX, &len);
 	if (!text)
 		return -1;
+	if (!realpath(path, t->file)) {
+		free(text);
+		return print_error("topology %s: %s", path, strerror(errno));
+	}
 	t->hash = fnv1a(FNV1A_BASIS, text, len);
 	t->hash = t->hash ? t->hash : 1;
 	t->node = calloc(HCA_MAX_NODES, sizeof(*t->node));

@@ -70,10 +70,17 @@ void found_read(struct found_all *all, const char *dir);
 
 /* --- suppress.c --- */
 
-/** suppress_check_file() - Return: 0, or -1 after one line on stderr. */
-int suppress_check_file(const char *path);
+/** struct suppress_file - the text of --check-suppress=FILE, which a pipe has once. */
+struct suppress_file {
+	const char *path;
+	char *text; /* NULL: there is none */
+	size_t len;
+};
+
+/** suppress_file_load() - read and check it. Return: 0, or -1 after one line on stderr. */
+int suppress_file_load(struct suppress_file *file, const char *path);
 /** suppress_apply() - mark the findings that the file leaves out. */
-void suppress_apply(struct found_all *all, const char *path);
+void suppress_apply(struct found_all *all, const struct suppress_file *file);
 /** suppress_put_line() - the line that leaves a finding out. */
 void suppress_put_line(FILE *out, const struct found *f);
 

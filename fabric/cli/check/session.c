@@ -8,6 +8,7 @@
 #include <string.h>
 
 static char session_dir[PATH_MAX];
+static struct suppress_file session_suppress;
 
 bool check_session_is_on(void)
 {
@@ -18,7 +19,7 @@ int check_session_start(const struct opts *o)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	if (o->check_suppress[0] && suppress_check_file(o->check_suppress))
+	if (o->check_suppress[0] && suppress_file_load(&session_suppress, o->check_suppress))
 		return -1;
 	snprintf(session_dir, sizeof(session_dir), "%.3000s/rdmaemu-check-XXXXXX",
 		 tmp && *tmp ? tmp : "/tmp");
@@ -63,8 +64,7 @@ int check_session_report(const struct opts *o, bool *has_errors)
 		symbols_resolve(&all.found[i]->here);
 		symbols_resolve(&all.found[i]->other);
 	}
-	if (o->check_suppress[0])
-		suppress_apply(&all, o->check_suppress);
+	suppress_apply(&all, &session_suppress);
 	*has_errors = session_print(o, &all) > 0;
 	if (all.lost)
 		ret = print_error("check: reports of a program are incomplete");

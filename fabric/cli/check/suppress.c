@@ -4,11 +4,14 @@
  * a function, a source file or a library, which any frame of the finding's stack may match.
  */
 #include "fabric/cli/check/found.h"
+#include "fabric/common/text_io.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SUPPRESS_MAX (1u << 20) /* bytes of a file */
 
 struct suppress_rule {
 	char name[64];
@@ -77,10 +80,10 @@ static void suppress_mark(struct found_all *all, const struct suppress_rule *r)
 			all->found[i]->suppressed = true;
 }
 
-/* @all: NULL: only check the file. Return: 0, or -1 after one line on stderr. */
-static int suppress_read(struct found_all *all, const char *path)
+/* @all: NULL: only check the text. Return: 0, or -1 after one line on stderr. */
+static int suppress_read_lines(struct found_all *all, const struct suppress_file *file)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = fmemopen(file->text, file->len, "re");
 	struct suppress_rule r;
 	const char *why = NULL;
 	char *line = NULL;
@@ -88,27 +91,28 @@ static int suppress_read(struct found_all *all, const char *path)
 	u32 at;
 
 	if (!f)
-		return print_error("--check-suppress: %s: %s", path, strerror(errno));
+		return print_error("--check-suppress: %s: %s", file->path, strerror(errno));
 	for (at = 1; !why && getline(&line, &size, f) > 0; at++) {
 		if (suppress_parse(line, &r, &why) && all)
 			suppress_mark(all, &r);
 		if (why)
-			print_error("%s:%u: %s: %s", path, at, line, why);
+			print_error("%s:%u: %s: %s", file->path, at, line, why);
 	}
 	free(line);
 	fclose(f);
 	return why ? -1 : 0;
 }
 
-int suppress_check_file(const char *path)
+int suppress_file_load(struct suppress_file *file, const char *path)
 {
-	return suppress_read(NULL, path);
+	file->path = path;
+	file->text = text_input_read("--check-suppress:", path, SUPPRESS_MAX, &file->len);
+	return file->text ? suppress_read_lines(NULL, file) : -1;
 }
 
-void suppress_apply(struct found_all *all, const char *path)
+void suppress_apply(struct found_all *all, const struct suppress_file *file)
 {
-	/* It was checked at the start; what has become unreadable since suppresses nothing. */
-	if (suppress_read(all, path))
+	if (file->text && suppress_read_lines(all, file))
 		all->lost = true;
 }
 

@@ -284,7 +284,7 @@ int inject_script_parse(struct inject_script *s, char *text)
 int inject_script_read(struct inject_script *s, const char *path)
 {
 	size_t len;
-	char *text = text_file_read("script", path, SCRIPT_MAX, &len);
+	char *text = text_input_read("script", path, SCRIPT_MAX, &len);
 
 	*s = (struct inject_script){ .path = path };
 	return text ? inject_script_parse(s, text) : -1;

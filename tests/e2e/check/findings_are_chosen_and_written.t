@@ -33,6 +33,7 @@ is "--gen-suppressions prints a line" "$(cat made)" "CQ:NOTIFY:LOST seed_notify_
 is "which suppresses the finding" "$(mistake --check --check-suppress made)" 0
 printf '# a comment\n\nCQ:*  seeded.c # by file\n' >file
 is "a source file does, too" "$(mistake --check --check-suppress file)" 0
+is "from a pipe as well, which is read once" "$(mistake --check --check-suppress <(cat file))" 0
 echo 'CQ:NOTIFY:LOST other_function' >other
 is "another function does not" "$(mistake --check --check-suppress other)" "99 CQ:NOTIFY:LOST"
 
