@@ -9,10 +9,17 @@
 
 #define MEMORY_DEAD 256u
 
-static struct check_obj
-	dead[MEMORY_DEAD]; /* copies; @tap is NULL. A ring, the oldest is replaced */
+/* Copies; @tap is NULL. A ring, the oldest is replaced. */
+static struct check_obj dead[MEMORY_DEAD];
 static u32 n_dead;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void check_mr_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	n_dead = 0;
+	memset(dead, 0, sizeof(dead));
+}
 
 void check_mr_new(struct check_obj *c)
 {

@@ -130,10 +130,13 @@ struct check_obj {
 
 /* --- object.c --- */
 
-/** check_obj_of() - what the checker keeps of an object. Return: NULL: nothing. */
+/**
+ * check_obj_of() - what the checker keeps of an object. Return: NULL: nothing, or it belongs to the
+ * parent of a process that was forked.
+ */
 static inline struct check_obj *check_obj_of(const struct tap_obj *o)
 {
-	return o ? o->user[TAP_CHECK] : NULL;
+	return o && o->ord ? o->user[TAP_CHECK] : NULL;
 }
 
 /** check_obj_find() - the same, by address. */
@@ -169,6 +172,8 @@ void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
 /** check_mr_explain_remote() - why a request was refused by its target. */
 void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc,
 			     const struct check_wr *wr);
+/** check_mr_fork() - in a child: the lock may be that of a thread that is not here. */
+void check_mr_fork(void);
 
 /* --- queue.c --- */
 

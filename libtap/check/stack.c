@@ -42,6 +42,11 @@ void check_stack_start(void)
 	backtrace(frame, 2);
 }
 
+void check_stack_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
 static u32 stack_hash(void *const *frame, u32 n)
 {
 	u64 h = n;

@@ -12,6 +12,8 @@ typedef u32 check_stack;
 
 /** check_stack_start() - load what unwinding needs, which allocates. */
 void check_stack_start(void);
+/** check_stack_fork() - in a child: the lock may be that of a thread that is not here. */
+void check_stack_fork(void);
 /**
  * check_stack_here() - the stack of the operation that this thread is in. A call site that was here
  * before with the same frame costs a lookup.

@@ -12,7 +12,9 @@ static bool check_start(void)
 
 static void check_fork_child(void)
 {
+	check_stack_fork();
 	check_obj_fork();
+	check_mr_fork();
 	check_report_fork();
 }
 
