@@ -144,6 +144,7 @@ $(T)/app_$(subst /,_,$(1)): $(BUILD)/obj/tests/verbs/$(1).o $(APP_COMMON)
 endef
 $(foreach p,$(APP_SRC:tests/verbs/%.c=%),$(eval $(call app_program,$(p))))
 $(CM_BIN): $(CM_COMMON)
+$(filter $(T)/app_check_%,$(APP_BIN)): $(call objs,tests/lib/c/seed.c)
 $(CM_BIN): APP_LIBS := -lrdmacm
 $(APP_BIN):
 	@mkdir -p $(@D)

@@ -137,6 +137,7 @@ static u64 finding_word_parse(const char *word, size_t len)
 
 const char *finding_list_parse(const char *list, u64 *on)
 {
+	_Static_assert(FINDING_COUNT < 64, "a bit for each finding");
 	const u64 all = (1ull << FINDING_COUNT) - 1;
 	const char *word = list;
 	size_t len, minus;

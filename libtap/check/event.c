@@ -3,47 +3,79 @@
  * Events.
  *
  * A CQ makes one event for the first completion after it was armed. One that comes between the last
- * poll and the arming makes none: who sleeps then without another poll may sleep on. The order of
- * calls shows it, whether a completion has come or not. The first arming of a CQ before any poll is
- * not suspected: usually nothing can have completed yet.
+ * poll and the arming makes none: a thread that sleeps then without emptying the CQ may sleep on.
+ * The order of calls shows it, whether a completion has come or not. Not suspected is
+ *  - the first arming of a CQ before any poll: usually nothing can have completed yet;
+ *  - a receive, if the thread has posted sends after the arming: they may be what the peer answers;
+ *  - a CQ that another thread has armed, and may be about to poll;
+ *  - a channel with O_NONBLOCK, which programs empty between arming and polling.
  */
 #include "libtap/check/object.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #define EVENT_WAIT_US  1000000u /* until another thread has acknowledged */
 #define EVENT_SLEEP_US 10000u
 
-void check_cq_polled(const struct tap_obj *cq)
+static const void *event_this_thread(void)
+{
+	static __thread char me __attribute__((tls_model("initial-exec")));
+
+	return &me;
+}
+
+/* Sends that this poll or arming has not seen, and how many posts there were before it. */
+static void event_note_work(struct check_obj *c)
+{
+	c->cq.arm_sends = __atomic_load_n(&c->cq.sends, __ATOMIC_RELAXED);
+	c->cq.arm_posted = check_post_sends_of_thread();
+}
+
+void check_cq_polled(const struct tap_obj *cq, bool emptied)
 {
 	struct check_obj *c = check_obj_of(cq);
 
 	if (!c)
 		return;
 	c->cq.polled = true;
-	c->cq.armed = false;
+	if (emptied)
+		c->cq.armed = NULL;
+	else if (c->cq.armed == event_this_thread())
+		event_note_work(c);
 }
 
 static void event_cq_armed(struct check_obj *c)
 {
 	if (!c->cq.polled || !__atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED))
 		return;
-	c->cq.armed = true;
+	event_note_work(c);
 	c->cq.arm_stack = check_stack_here();
+	c->cq.armed = event_this_thread();
 }
 
 static bool event_find_armed(struct check_obj *c, void *channel)
 {
 	const struct ibv_cq *cq = (void *)(uintptr_t)c->tap->key;
 
-	if (cq->channel != channel || !c->cq.armed)
+	if (cq->channel != channel || c->cq.armed != event_this_thread())
 		return false;
-	c->cq.armed = false;
+	c->cq.armed = NULL;
+	if (!__atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED) ||
+	    (!c->cq.arm_sends && c->cq.arm_posted != check_post_sends_of_thread()))
+		return false;
 	check_report(FINDING_CQ_NOTIFY_LOST, (struct check_other){ "armed", c->cq.arm_stack },
-		     "cq%u was armed after it was polled, and not polled since: a completion in "
+		     "cq%u was armed after it was polled, and not emptied since: a completion in "
 		     "between makes no event",
 		     c->ord);
 	return true;
+}
+
+static bool event_channel_blocks(const struct ibv_comp_channel *channel)
+{
+	int flags = fcntl(channel->fd, F_GETFL);
+
+	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
 enum tap_verdict check_cq_begin(struct tap_cqop *p)
@@ -51,7 +83,8 @@ enum tap_verdict check_cq_begin(struct tap_cqop *p)
 	struct check_obj *c;
 
 	if (p->what == TAP_CQ_EVENT) {
-		check_obj_for_each(VOBJ_CQ, event_find_armed, p->channel);
+		if (event_channel_blocks(p->channel))
+			check_obj_for_each(VOBJ_CQ, event_find_armed, p->channel);
 	} else if (p->what == TAP_CQ_ACK) {
 		c = check_obj_find(VOBJ_CQ, p->cq);
 		if (c)

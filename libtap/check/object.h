@@ -15,7 +15,9 @@
  *  - report.c: reports
  *  - object.c: the entries of objects, and objects that exist at the end
  *  - memory.c: regions, also those deregistered lately
- *  - queue.c: outstanding work requests
+ *  - queue.c: queues of outstanding work requests
+ *  - post.c: posting them
+ *  - completion.c: their completions
  *  - ending.c: destroying what outstanding requests use
  *  - event.c: events of CQs
  *  - modify.c: why ibv_modify_qp() fails
@@ -55,6 +57,7 @@ struct check_wr {
  * @depth: entries of @ring, which also holds requests until they are refused
  * @head: the oldest of @n entries of @ring; @n_signaled of them are signaled
  * @pushed: number of all that were ever posted, also refused ones
+ * @batch: the newest entries, of the current batch of ibv_wr_*()
  * @lost: which requests are outstanding is not known
  */
 struct check_queue {
@@ -65,6 +68,7 @@ struct check_queue {
 	u32 head;
 	u32 n;
 	u32 n_signaled;
+	u32 batch;
 	bool lost;
 };
 
@@ -79,17 +83,25 @@ struct check_qp {
 };
 
 /**
- * struct check_cq - @outstanding: requests of all queues that may make a completion
+ * struct check_cq - @outstanding: requests of all queues that may make a completion; @sends: those
+ *	that are signaled sends
+ * @exceeded: more were outstanding than it has entries
  * @events: taken and not acknowledged, the latest at @event_stack
- * @polled: since its creation. @armed: and not polled since, at @arm_stack
+ * @polled: since its creation
+ * @armed: by a thread that has not emptied it since, at @arm_stack, after @arm_posted posts of
+ *	sends; @arm_sends: while sends were outstanding
  */
 struct check_cq {
 	u32 outstanding;
+	u32 sends;
+	bool exceeded;
 	u32 events;
 	check_stack event_stack;
 	bool polled;
-	bool armed;
+	const void *armed;
 	check_stack arm_stack;
+	u64 arm_posted;
+	bool arm_sends;
 };
 
 /** struct check_mr - @uses: outstanding requests that name it. @gone: where it was deregistered. */
@@ -177,19 +189,46 @@ void check_mr_fork(void);
 
 /* --- queue.c --- */
 
+/** check_queue_entry() - an outstanding request, counted from the oldest one. */
+static inline struct check_wr *check_queue_entry(const struct check_queue *q, u32 i)
+{
+	return &q->ring[(q->head + i) % q->depth];
+}
+
+/** check_queue_add() - add a request. Return: its entry, without regions yet; NULL: lost. */
+struct check_wr *check_queue_add(const struct check_obj *qp, struct check_queue *q,
+				 const struct check_wr *wr);
+/** check_queue_use_regions() - an entry has its data segments now. */
+void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr);
+/** check_queue_retire() - remove the oldest entries. */
+void check_queue_retire(const struct check_obj *qp, struct check_queue *q, u32 n);
+/** check_queue_withdraw() - remove the newest entries, which were refused. */
+void check_queue_withdraw(const struct check_obj *qp, struct check_queue *q, u32 n);
+/** check_queue_lose() - which requests are outstanding is not known any more. */
+void check_queue_lose(const struct check_obj *qp, struct check_queue *q);
+
 void check_qp_new(struct check_obj *c);
 void check_qp_gone(struct check_obj *c);
-enum tap_verdict check_post_begin(struct tap_post *p);
-void check_post_end(struct tap_post *p);
-void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
 /** check_qp_lose() - nothing is known about its queues from now on. */
 void check_qp_lose(struct check_obj *c);
 /** check_qp_clear() - its queues are empty. */
 void check_qp_clear(struct check_obj *c);
-/** check_completion() - the program gets a completion of @cq. */
-void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
 /** check_cq_lose() - nothing is known about the queues that complete in a CQ. */
 void check_cq_lose(struct check_obj *cq);
+
+/* --- post.c --- */
+
+enum tap_verdict check_post_begin(struct tap_post *p);
+void check_post_end(struct tap_post *p);
+void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
+void check_wr_batch_end(struct tap_batch *b);
+/** check_post_sends_of_thread() - how often this thread has posted sends. */
+u64 check_post_sends_of_thread(void);
+
+/* --- completion.c --- */
+
+/** check_completion() - the program gets a completion of @cq. */
+void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
 
 /* --- ending.c --- */
 
@@ -203,8 +242,8 @@ void check_busy(enum vobj kind, const void *obj);
 
 enum tap_verdict check_cq_begin(struct tap_cqop *p);
 void check_cq_end(struct tap_cqop *p);
-/** check_cq_polled() - a poll begins. */
-void check_cq_polled(const struct tap_obj *cq);
+/** check_cq_polled() - a poll has ended. @emptied: it has found less than it could have returned */
+void check_cq_polled(const struct tap_obj *cq, bool emptied);
 /** check_cq_ending() - before a CQ is destroyed. */
 void check_cq_ending(const void *cq);
 /** check_async_event() - an asynchronous event was taken (@by 1), or acknowledged (-1). */

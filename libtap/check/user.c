@@ -148,21 +148,6 @@ static void check_object_gone(struct tap_obj *o)
 	check_obj_gone(c);
 }
 
-static void check_wr_batch_end(struct tap_batch *b)
-{
-	struct check_obj *qp = check_obj_of(b->obj);
-
-	/* Which requests the batch had is not kept. */
-	if (qp && (b->abort || b->ret))
-		check_qp_lose(qp);
-}
-
-static enum tap_verdict check_poll_begin(struct tap_poll *p)
-{
-	check_cq_polled(p->obj);
-	return TAP_PASS;
-}
-
 static void check_poll_end(struct tap_poll *p)
 {
 	struct check_obj *c = check_obj_of(p->obj);
@@ -170,13 +155,7 @@ static void check_poll_end(struct tap_poll *p)
 
 	for (i = 0; c && i < p->ret; i++)
 		check_completion(c, &p->wc[i]);
-}
-
-static enum tap_verdict check_cqex_begin(struct tap_cqex *p)
-{
-	if (p->what == TAP_CQEX_START)
-		check_cq_polled(p->obj);
-	return TAP_PASS;
+	check_cq_polled(p->obj, p->ret < p->n);
 }
 
 static void check_cqex_end(struct tap_cqex *p)
@@ -185,6 +164,8 @@ static void check_cqex_end(struct tap_cqex *p)
 	struct ibv_wc wc;
 	u64 ts;
 
+	if (p->what != TAP_CQEX_END)
+		check_cq_polled(p->obj, p->ret == ENOENT);
 	if (!c || p->ret || p->what == TAP_CQEX_END)
 		return;
 	tap_cqex_read(p->obj, p->ex, &wc, &ts);
@@ -209,9 +190,7 @@ static const struct tap_user check_user = {
 	.post_end = check_post_end,
 	.wr = check_wr_call,
 	.wr_batch_end = check_wr_batch_end,
-	.poll_begin = check_poll_begin,
 	.poll_end = check_poll_end,
-	.cqex_begin = check_cqex_begin,
 	.cqex_end = check_cqex_end,
 	.cq_begin = check_cq_begin,
 	.cq_end = check_cq_end,

@@ -9,7 +9,7 @@ cd "$TEST_DIR" || exit 1
 # mistake ARGS... - the program with the lost wake-up: its status, and the names of what is found
 mistake() {
 	local out status=0
-	out=$(limit "$RDMAEMU" run "$@" -- "$T/app_check_seeded" notify_lost wrong 2>&1) || status=$?
+	out=$(limit "$RDMAEMU" run "$@" -- "$T/app_check_events" notify_lost wrong 2>&1) || status=$?
 	echo "$status" $(sed -n 's/^rdmaemu: [a-z]* \([A-Z:]*\): .*/\1/p' <<<"$out")
 }
 
@@ -22,16 +22,16 @@ is "but not others" "$(mistake --check='QP:*,warnings')" 0
 is "all without one" "$(mistake --check='-CQ:NOTIFY:*')" 0
 is "by a variable" "$(RDMAEMU_CHECK=errors mistake)" "99 CQ:NOTIFY:LOST"
 is "which may say no" "$(RDMAEMU_CHECK=no mistake)" 0
-is "on other devices" "$(emu "$RDMAEMU" run --real --check -- "$T/app_check_seeded" notify_lost wrong 2>&1 |
+is "on other devices" "$(emu "$RDMAEMU" run --real --check -- "$T/app_check_events" notify_lost wrong 2>&1 |
 	sed -n 's/^rdmaemu: \(.*\): app_.*/\1/p')" "error CQ:NOTIFY:LOST"
 
 # --- suppressions
 
-limit "$RDMAEMU" run --check --gen-suppressions -- "$T/app_check_seeded" notify_lost wrong 2>&1 |
+limit "$RDMAEMU" run --check --gen-suppressions -- "$T/app_check_events" notify_lost wrong 2>&1 |
 	sed -n 's/^  suppress: //p' >made
-is "--gen-suppressions prints a line" "$(cat made)" "CQ:NOTIFY:LOST seed_notify_lost"
+is "--gen-suppressions prints a line" "$(cat made)" "CQ:NOTIFY:LOST seed_wait_event"
 is "which suppresses the finding" "$(mistake --check --check-suppress made)" 0
-printf '# a comment\n\nCQ:*  seeded.c # by file\n' >file
+printf '# a comment\n\nCQ:*  events.c # by file\n' >file
 is "a source file does, too" "$(mistake --check --check-suppress file)" 0
 is "from a pipe as well, which is read once" "$(mistake --check --check-suppress <(cat file))" 0
 echo 'CQ:NOTIFY:LOST other_function' >other
@@ -40,11 +40,11 @@ is "another function does not" "$(mistake --check --check-suppress other)" "99 C
 # --- documents
 
 limit "$RDMAEMU" run --check --check-json found.json --check-sarif found.sarif -- \
-	"$T/app_check_seeded" notify_lost wrong 2>/dev/null
+	"$T/app_check_events" notify_lost wrong 2>/dev/null
 is "--check-json" "$(python3 -c 'import json
 for f in json.load(open("found.json")):
     print(f["severity"], f["name"], f["times"], f["stack"][0]["function"], f["other"])')" \
-	"error CQ:NOTIFY:LOST 1 seed_notify_lost armed"
+	"error CQ:NOTIFY:LOST 1 seed_wait_event armed"
 is "--check-sarif" "$(python3 -c 'import json
 run = json.load(open("found.sarif"))["runs"][0]
 rules = [r["id"] for r in run["tool"]["driver"]["rules"]]
@@ -52,8 +52,8 @@ for r in run["results"]:
     at = r["locations"][0]["physicalLocation"]
     print(r["level"], r["ruleId"], r["ruleId"] in rules, at["artifactLocation"]["uri"], at["region"]["startLine"] > 1,
           len(r["relatedLocations"]))')" \
-	"error CQ:NOTIFY:LOST True tests/verbs/check/seeded.c True 1"
-limit "$RDMAEMU" run --check --check-json none.json -- "$T/app_check_seeded" notify_lost right
+	"error CQ:NOTIFY:LOST True tests/verbs/check/events.c True 1"
+limit "$RDMAEMU" run --check --check-json none.json -- "$T/app_check_events" notify_lost right
 is "nothing found is an empty list" "$(python3 -c 'import json; print(json.load(open("none.json")))')" "[]"
 
 # --- what is refused

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Completions: which outstanding work request each is of.
+ *
+ * A failed completion does not say whether it is of a send or of a receive, so it is the one that
+ * its CQ or its wr_id allows. If both are possible, or none is, the queues of that QP are lost.
+ */
+#include "libtap/check/object.h"
+
+/* The entry of a completion, counted from the oldest one; or -1. */
+static int completion_find_send(struct check_queue *q, u64 wr_id, bool failed)
+{
+	u32 i;
+
+	for (i = 0; i < q->n; i++) {
+		const struct check_wr *wr = check_queue_entry(q, i);
+
+		if (wr->wr_id == wr_id && (failed || wr->signaled))
+			return (int)i;
+	}
+	return -1;
+}
+
+static void completion_explain_failure(const struct check_obj *qp, const struct ibv_wc *wc,
+				       const struct check_wr *wr, bool receive)
+{
+	bool write = receive || wr->opcode == IBV_WR_RDMA_READ ||
+		     wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		     wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+	if (wc->status == IBV_WC_LOC_PROT_ERR)
+		check_mr_explain(qp, wc, wr, write);
+	else if (wc->status == IBV_WC_REM_ACCESS_ERR && !receive)
+		check_mr_explain_remote(qp, wc, wr);
+}
+
+/* @copy: receives the entry. Return: whether there was one. */
+static bool completion_take_send(struct check_obj *qp, const struct ibv_wc *wc,
+				 struct check_wr *copy)
+{
+	struct check_queue *q = &qp->qp.sq;
+	int at = q->lost ? -1 : completion_find_send(q, wc->wr_id, wc->status != IBV_WC_SUCCESS);
+
+	if (at < 0) {
+		check_queue_lose(qp, q);
+		return false;
+	}
+	*copy = *check_queue_entry(q, (u32)at);
+	check_queue_retire(qp, q, (u32)at + 1);
+	return true;
+}
+
+static bool completion_take_receive(struct check_obj *qp, const struct ibv_wc *wc,
+				    struct check_wr *copy)
+{
+	struct check_queue *q = &qp->qp.rq;
+
+	if (q->lost || !q->n || check_queue_entry(q, 0)->wr_id != wc->wr_id) {
+		check_queue_lose(qp, q);
+		return false;
+	}
+	*copy = *check_queue_entry(q, 0);
+	check_queue_retire(qp, q, 1);
+	return true;
+}
+
+/* Whether a completion is of a receive. Return: 0, 1, or -1: it may be of either. */
+static int completion_is_receive(struct check_obj *qp, const struct ibv_cq *cq,
+				 const struct ibv_wc *wc)
+{
+	struct check_queue *rq = &qp->qp.rq;
+	bool send, receive;
+
+	if (wc->status == IBV_WC_SUCCESS)
+		return !!(wc->opcode & IBV_WC_RECV);
+	if (qp->qp.scq != qp->qp.rcq)
+		return cq == qp->qp.rcq;
+	send = qp->qp.sq.lost || completion_find_send(&qp->qp.sq, wc->wr_id, true) >= 0;
+	receive = rq->lost || (rq->n && check_queue_entry(rq, 0)->wr_id == wc->wr_id);
+	return send == receive ? -1 : receive;
+}
+
+void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
+{
+	struct check_obj *qp = check_obj_of(tap_obj_find_qpn(cq->tap->ctx_obj, wc->qp_num));
+	struct check_wr wr;
+	bool known = false;
+	int receive;
+
+	if (!qp)
+		return;
+	pthread_mutex_lock(&qp->qp.lock);
+	receive = completion_is_receive(qp, (void *)(uintptr_t)cq->tap->key, wc);
+	if (receive < 0) {
+		check_queue_lose(qp, &qp->qp.sq);
+		check_queue_lose(qp, &qp->qp.rq);
+	} else {
+		known = receive ? completion_take_receive(qp, wc, &wr)
+				: completion_take_send(qp, wc, &wr);
+	}
+	pthread_mutex_unlock(&qp->qp.lock);
+	if (known && wc->status != IBV_WC_SUCCESS)
+		completion_explain_failure(qp, wc, &wr, receive);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Posts of work requests: by ibv_post_send() and ibv_post_recv(), and by batches of ibv_wr_*().
+ *
+ * A request is outstanding from before it is posted, because another thread may poll its completion
+ * before the call returns. Those that the library refuses are withdrawn afterwards.
+ */
+#include "libtap/check/object.h"
+
+static __thread u64 sends_of_thread __attribute__((tls_model("initial-exec")));
+
+u64 check_post_sends_of_thread(void)
+{
+	return sends_of_thread;
+}
+
+static void post_set_sges(const struct check_obj *qp, struct check_wr *to,
+			  const struct ibv_sge *sge, size_t n)
+{
+	to->n_sge = (u8)min_u64(n, CHECK_SGES);
+	memcpy(to->sge, sge, to->n_sge * sizeof(*sge));
+	check_queue_use_regions(qp, to);
+}
+
+/* --- chains --- */
+
+static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, check_stack stack)
+{
+	struct check_wr new = { .wr_id = wr->wr_id, .opcode = wr->opcode, .stack = stack }, *to;
+
+	new.signaled = qp->qp.sig_all || (wr->send_flags & IBV_SEND_SIGNALED);
+	new.raddr = wr->wr.rdma.remote_addr;
+	new.rkey = wr->wr.rdma.rkey;
+	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		new.raddr = wr->wr.atomic.remote_addr;
+		new.rkey = wr->wr.atomic.rkey;
+	}
+	to = check_queue_add(qp, &qp->qp.sq, &new);
+	if (to && !(wr->send_flags & IBV_SEND_INLINE))
+		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
+}
+
+static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr, check_stack stack)
+{
+	struct check_wr new = { .wr_id = wr->wr_id, .stack = stack }, *to;
+
+	to = check_queue_add(qp, &qp->qp.rq, &new);
+	if (to)
+		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
+}
+
+static struct check_queue *post_queue(struct check_obj *qp, const struct tap_post *p)
+{
+	return p->queue == TAP_SEND ? &qp->qp.sq : &qp->qp.rq;
+}
+
+enum tap_verdict check_post_begin(struct tap_post *p)
+{
+	struct check_obj *qp = check_obj_of(p->obj);
+	check_stack stack = check_stack_here();
+	const struct ibv_send_wr *s;
+	const struct ibv_recv_wr *r;
+
+	if (p->queue == TAP_SEND)
+		sends_of_thread++;
+	if (!qp || p->queue > TAP_RECV)
+		return TAP_PASS;
+	pthread_mutex_lock(&qp->qp.lock);
+	if (p->queue == TAP_SEND)
+		for (s = p->send; s; s = s->next)
+			post_add_send(qp, s, stack);
+	else
+		for (r = p->recv; r; r = r->next)
+			post_add_receive(qp, r, stack);
+	p->op.scratch[TAP_CHECK].word[0] = post_queue(qp, p)->pushed;
+	pthread_mutex_unlock(&qp->qp.lock);
+	return TAP_PASS;
+}
+
+static u32 post_chain_length(const struct tap_post *p)
+{
+	const struct ibv_send_wr *s;
+	const struct ibv_recv_wr *r;
+	u32 n = 0;
+
+	if (p->queue == TAP_SEND)
+		for (s = p->bad_send; s; s = s->next)
+			n++;
+	else
+		for (r = p->bad_recv; r; r = r->next)
+			n++;
+	return n;
+}
+
+/* --- after a post --- */
+
+/* A queue with no signaled request in it stays full. */
+static void post_check_stuck(struct check_obj *qp, const char *call, int err)
+{
+	const struct check_queue *q = &qp->qp.sq;
+
+	if (err != ENOMEM || q->lost || q->n_signaled || q->n < q->cap)
+		return;
+	check_report(FINDING_QP_SQ_STUCK,
+		     (struct check_other){ "oldest request posted", q->ring[q->head].stack },
+		     "qp%u: %s fails with ENOMEM: its %u outstanding requests are all unsignaled, "
+		     "so no completion can make room",
+		     qp->ord, call, q->n);
+}
+
+/* Only now: requests that were refused do not complete. */
+static void post_check_cq(const struct ibv_cq *cq)
+{
+	struct check_obj *c = check_obj_find(VOBJ_CQ, cq);
+	u32 n = c ? __atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED) : 0;
+
+	if (!n || n <= (u32)cq->cqe || __atomic_exchange_n(&c->cq.exceeded, true, __ATOMIC_RELAXED))
+		return;
+	check_report(FINDING_CQ_SIZE_OUTSTANDING, (struct check_other){ "CQ created", c->stack },
+		     "cq%u has %d entries, and %u work requests may complete there", c->ord,
+		     cq->cqe, n);
+}
+
+void check_post_end(struct tap_post *p)
+{
+	struct check_obj *qp = check_obj_of(p->obj);
+	struct check_queue *q;
+
+	if (!qp || p->queue > TAP_RECV)
+		return;
+	if (!p->ret) {
+		post_check_cq(p->queue == TAP_SEND ? qp->qp.scq : qp->qp.rcq);
+		return;
+	}
+	q = post_queue(qp, p);
+	pthread_mutex_lock(&qp->qp.lock);
+	/* Another thread has posted meanwhile: which entries were refused is not known. */
+	if (!q->lost && q->pushed == p->op.scratch[TAP_CHECK].word[0])
+		check_queue_withdraw(qp, q, post_chain_length(p));
+	else
+		check_queue_lose(qp, q);
+	if (p->queue == TAP_SEND)
+		post_check_stuck(qp, "ibv_post_send()", p->ret);
+	pthread_mutex_unlock(&qp->qp.lock);
+}
+
+/* --- batches of ibv_wr_*() --- */
+
+static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
+			      const struct tap_wr_op *op)
+{
+	struct check_wr new = {
+		.wr_id = ex->wr_id,
+		.opcode = op->opcode,
+		.signaled = qp->qp.sig_all || (ex->wr_flags & IBV_SEND_SIGNALED),
+		.stack = check_stack_here(),
+		.raddr = op->addr,
+		.rkey = op->key,
+	};
+
+	if (check_queue_add(qp, &qp->qp.sq, &new))
+		qp->qp.sq.batch++;
+}
+
+void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op)
+{
+	struct check_obj *qp = check_obj_of(o);
+	struct check_queue *q = qp ? &qp->qp.sq : NULL;
+
+	if (!q)
+		return;
+	pthread_mutex_lock(&qp->qp.lock);
+	if (op->what == TAP_WR_START)
+		q->batch = 0;
+	else if (op->what == TAP_WR_OP)
+		post_add_batch_op(qp, ex, op);
+	else if ((op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) && q->batch && q->n)
+		post_set_sges(qp, check_queue_entry(q, q->n - 1), op->sge, op->n);
+	pthread_mutex_unlock(&qp->qp.lock);
+}
+
+/* The library holds the QP's lock until now: the batch is the newest part of the queue. */
+void check_wr_batch_end(struct tap_batch *b)
+{
+	struct check_obj *qp = check_obj_of(b->obj);
+
+	sends_of_thread++;
+	if (!qp)
+		return;
+	if (!b->abort && !b->ret) {
+		post_check_cq(qp->qp.scq);
+		return;
+	}
+	pthread_mutex_lock(&qp->qp.lock);
+	check_queue_withdraw(qp, &qp->qp.sq, qp->qp.sq.batch);
+	if (!b->abort)
+		post_check_stuck(qp, "ibv_wr_complete()", b->ret);
+	pthread_mutex_unlock(&qp->qp.lock);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Two connected QPs in one process, in which a program makes a mistake. */
+#include "tests/lib/c/seed.h"
+
+#include <errno.h>
+#include <string.h>
+
+void seed_must(bool good, const char *what)
+{
+	if (!good)
+		die("%s: %s", what, strerror(errno));
+}
+
+static void seed_connect(struct seed *s)
+{
+	struct rc_addr addr[2] = { 0 };
+	union ibv_gid gid;
+	int index = rc_gid(s->ctx, &gid), i;
+
+	for (i = 0; i < 2; i++)
+		addr[i] = (struct rc_addr){ .qpn = s->qp[i]->qp_num, .gid = gid };
+	for (i = 0; i < 2; i++)
+		seed_must(!rc_up(s->qp[i], &rc_defaults, &addr[!i], index, 0), "connect");
+}
+
+void seed_open(struct seed *s, int cqe)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { SEED_DEPTH, SEED_DEPTH, 1, 1, 0 },
+	};
+	int i;
+
+	s->ctx = rc_open_first();
+	s->pd = ibv_alloc_pd(s->ctx);
+	s->chan = ibv_create_comp_channel(s->ctx);
+	s->cq = ibv_create_cq(s->ctx, cqe, NULL, s->chan, 0);
+	s->mr = ibv_reg_mr(s->pd, s->buf, sizeof(s->buf), ALL);
+	seed_must(s->pd && s->chan && s->cq && s->mr, "objects");
+	init.send_cq = init.recv_cq = s->cq;
+	for (i = 0; i < 2; i++) {
+		s->qp[i] = ibv_create_qp(s->pd, &init);
+		seed_must(s->qp[i], "ibv_create_qp");
+	}
+	seed_connect(s);
+}
+
+void seed_close(struct seed *s)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		if (s->qp[i])
+			ibv_destroy_qp(s->qp[i]);
+	if (s->mr)
+		ibv_dereg_mr(s->mr);
+	if (s->cq)
+		ibv_destroy_cq(s->cq);
+	ibv_destroy_comp_channel(s->chan);
+	ibv_dealloc_pd(s->pd);
+	ibv_close_device(s->ctx);
+}
+
+int seed_write(struct seed *s, uint64_t wr_id, unsigned int flags, uint64_t addr, uint32_t lkey,
+	       uint32_t rkey)
+{
+	struct ibv_sge sge = { addr, 64, lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.send_flags = flags;
+	wr.wr.rdma.remote_addr = (uintptr_t)s->buf + 1024;
+	wr.wr.rdma.rkey = rkey;
+	return ibv_post_send(s->qp[0], &wr, &bad);
+}
+
+int seed_write_buf(struct seed *s, uint64_t wr_id, unsigned int flags)
+{
+	return seed_write(s, wr_id, flags, (uintptr_t)s->buf, s->mr->lkey, s->mr->rkey);
+}
+
+int seed_receive(struct seed *s, uint64_t wr_id)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, 64, s->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	return ibv_post_recv(s->qp[1], &wr, &bad);
+}
+
+enum ibv_wc_status seed_poll(struct seed *s)
+{
+	struct ibv_wc wc;
+
+	if (poll_cq(s->cq, SEED_WAIT, &wc) != 1)
+		die("no completion");
+	return wc.status;
+}
+
+int seed_main(int argc, char **argv, const struct seed_case *cases, size_t n)
+{
+	static struct seed s;
+	size_t i;
+
+	if (argc != 3)
+		die("usage: %s NAME wrong|right", argv[0]);
+	s.wrong = !strcmp(argv[2], "wrong");
+	for (i = 0; i < n; i++)
+		if (!strcmp(argv[1], cases[i].name)) {
+			cases[i].run(&s);
+			return 0;
+		}
+	die("%s: no such mistake", argv[1]);
+}
