@@ -138,6 +138,13 @@ RDMAEMU_API int rdmaemu_clock_run(struct rdmaemu *r, double scale);
 RDMAEMU_API int rdmaemu_counter(struct rdmaemu *r, const char *node, const char *device,
 				unsigned int port, const char *name, uint64_t *value);
 /**
+ * rdmaemu_objects() - count the objects of verbs and the rdma_cm that a process has made and not
+ * destroyed, without its contexts: what is left at the end of a test has leaked.
+ * @pid: as the process sees itself; 0: the calling process
+ * Return: how many; 0 also if the process has opened no device; -1 with errno.
+ */
+RDMAEMU_API int64_t rdmaemu_objects(struct rdmaemu *r, int pid);
+/**
  * rdmaemu_status() - get what `rdmaemu status --json` prints.
  * Return: text, which the caller frees with free(3), or NULL.
  */

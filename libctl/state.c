@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: counters of ports, and the fabric's status.
+ * DOC: counters of ports, objects of programs, and the fabric's status.
  */
 #include "libctl/ctl.h"
 
@@ -51,6 +51,19 @@ int rdmaemu_counter(struct rdmaemu *r, const char *node, const char *device, uns
 			return 0;
 		}
 	return ctl_fail(r, ENOENT, "counter '%s': no such counter", name);
+}
+
+int64_t rdmaemu_objects(struct rdmaemu *r, int pid)
+{
+	struct proto_msg m = { .op = PROTO_OBJECTS };
+
+	m.ask.number = (u32)(pid ? pid : getpid());
+	if (ctl_handle_ask(r, &m, NULL))
+		return -1;
+	/* A process that has opened no device yet has no object. */
+	if (m.ret == -ESRCH)
+		return 0;
+	return m.ret ? ctl_refused(r, "objects", m.ret) : (int64_t)m.ask.number;
 }
 
 /* Return: the contents of a file, or NULL with errno. */

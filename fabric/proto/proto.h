@@ -165,6 +165,11 @@ enum proto_op {
 	 * CALL_FAILED.
 	 */
 	PROTO_EVENT_SEEN,
+	/*
+	 * OBJECTS: in: ask.number: a process, as it sees itself. out: ask.number: objects of verbs
+	 * and the rdma_cm that it has. -ESRCH: it uses none of the fabric's devices.
+	 */
+	PROTO_OBJECTS,
 };
 
 enum proto_flags {
@@ -466,7 +471,7 @@ struct proto_msg {
 		struct proto_welcome welcome;
 		struct proto_peer peer;
 		struct proto_lease lease;
-		struct proto_ask ask; /* DEV, NODE */
+		struct proto_ask ask; /* DEV, NODE, OBJECTS */
 		struct proto_call call;
 		struct proto_work work;
 		struct proto_cm cm;

@@ -269,6 +269,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 									 : 0;
 	case PROTO_DEV:
 		return conn_request_dev(f, c, m);
+	case PROTO_OBJECTS:
+		return status_objects(f, m->ask.number, &m->ask.number);
 	case PROTO_NODE:
 		return fabric_node_ask(f, m);
 	case PROTO_PORT:

@@ -178,6 +178,18 @@ static u64 status_count_objects(const struct hca *hca, u32 client)
 	return sum;
 }
 
+int status_objects(const struct fabric *f, u32 pid, u32 *n)
+{
+	const struct client *cl;
+
+	for (cl = f->clients.list; cl; cl = cl->next)
+		if (!cl->freed && !cl->exited && (u32)f->hca->client[cl->id].pid == pid) {
+			*n = (u32)status_count_objects(f->hca, cl->id);
+			return 0;
+		}
+	return -ESRCH;
+}
+
 static struct json_object *status_json_clients(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;

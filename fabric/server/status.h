@@ -19,6 +19,12 @@ struct client;
  * Return: the memfd or -errno.
  */
 int status_make(struct fabric *f, u32 *flags);
+/**
+ * status_objects() - count the objects of a process.
+ * @pid: as the process sees itself
+ * Return: 0; -ESRCH: no client is that process, or it has ended.
+ */
+int status_objects(const struct fabric *f, u32 pid, u32 *n);
 /** process_is_stopped() - whether that process is stopped (SIGSTOP, a debugger). */
 bool process_is_stopped(s32 pid);
 /** status_client() - the client that owns an object (number + 1), if it still exists. */
