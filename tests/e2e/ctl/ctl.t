@@ -22,6 +22,22 @@ is "it exports what the header has" \
 is "so does the archive" \
 	"$(nm -g --defined-only "$root/usr/lib/librdmaemu-ctl.a" | sed -n 's/.* [TDBR] //p' | grep -v '^rdmaemu_')" ''
 
+# A program that was linked with version 0.1.0 finds each function, with the same types. After a release with new ones:
+#	abidw --no-corpus-path --no-comp-dir-path --drop-private-types --headers-dir include \
+#		build/lib/librdmaemu-ctl.so >tests/data/librdmaemu-ctl.abi
+same_abi() {
+	local status=0
+	abidiff --drop-private-types --headers-dir2 "$root/usr/include" "$TOP/tests/data/librdmaemu-ctl.abi" \
+		"$root/usr/lib/librdmaemu-ctl.so" || status=$?
+	# 4: a difference, such as a new function; 8: one that breaks programs.
+	[ $((status & ~4)) = 0 ]
+}
+if [ "$(uname -m)" = x86_64 ] && command -v abidiff >/dev/null; then
+	check "its ABI is that of the release" same_abi
+else
+	skip "its ABI is that of the release" "abidiff of abigail-tools is not installed, or this is no x86-64"
+fi
+
 # compile OUT ARGS...
 compile() {
 	local out=$1
@@ -68,8 +84,10 @@ check "a program outside" compile "$TEST_DIR/outside" \
 outside "$TEST_DIR/outside"
 if BUILD_SAN='' compile "$TEST_DIR/asan" -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined "$TOP"/tests/e2e/ctl/outside.c "$TOP"/libctl/*.c \
-	"$TOP"/fabric/{ctlcall,statefind,counters}.c >"$TEST_DIR/asan.out" 2>&1; then
+	"$TOP"/fabric/proto/{control_call,state_find,port_counters}.c >"$TEST_DIR/asan.out" 2>&1; then
 	LD_PRELOAD='' outside "$TEST_DIR/asan"
+elif echo 'int main(void) { return 0; }' | "${CC:-cc}" -fsanitize=address,undefined -x c -o "$TEST_DIR/empty" - 2>/dev/null; then
+	not_ok "under sanitizers" "$(cat "$TEST_DIR/asan.out")"
 else
 	skip "under sanitizers" "they are not installed"
 fi
