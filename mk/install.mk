@@ -21,6 +21,7 @@ INSTALLED := \
 	644:$(CTL).a:lib/$(notdir $(CTL)).a \
 	644:$(CTL_PC):lib/pkgconfig/$(notdir $(CTL_PC)) \
 	644:include/rdmaemu.h:include/rdmaemu.h \
+	644:include/rdmaemu-test.h:include/rdmaemu-test.h \
 	$(foreach page,$(MAN),644:$(page):$(call man_place,$(page))) \
 	$(foreach file,$(wildcard profiles/*.conf),644:$(file):share/rdmaemu/profiles/$(notdir $(file))) \
 	644:$(SHELLS)/rdmaemu.bash:share/bash-completion/completions/rdmaemu \

@@ -3,8 +3,8 @@
 # slow 20
 # waits
 # settings: one: each test of the suite starts its own fabric, with nodes of its own
-# pytest-rdmaemu, installed as a user installs it: the project of examples/ passes; what shall fail does,
-# and says why.
+# pytest-rdmaemu, installed as a user installs it: the project of examples/ passes; tests that shall
+# fail do, and say why.
 . "$(dirname "$0")/../../lib/lib.sh"
 need rping ibv_devinfo
 # Debian's, with Debian's modules: the first python3 in PATH may be another.

@@ -23,7 +23,8 @@ python3 tests/lib/py/docs_pages.py run "$TOP" "$TEST_DIR/blocks" "${pages[@]}" |
 # compiles PAGE - the C code that it shows, as the body of a function
 compiles() {
 	{
-		printf '#include <err.h>\n#include <rdmaemu.h>\nvoid run_the_code_under_test(void);\nvoid body(void)\n{\n'
+		printf '#include <err.h>\n#define RDMAEMU_TEST_FAIL(text) errx(1, "%%s", text)\n#include <rdmaemu-test.h>\n'
+		printf 'void run_the_code_under_test(void);\nvoid body(void)\n{\n'
 		case $1 in
 		*.md) awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$1" ;;
 		*) awk '/^.SH EXAMPLES/ { on = 1; next } /^\.fi/ { on = 0 } on && !/^\./' "$1" ;;
