@@ -155,7 +155,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 		     "memory region that the first key in the packets stands for, counted from 1 "
 		     "(default: 1)" },
 	[OPT_CHECK] = { "check", 0, "[=NAME,...]", FINDING_LIST_ENV, false,
-			"report what the program does wrong with verbs: all findings, or these" },
+			"report what the program does wrong with verbs: errors and warnings, or "
+			"these findings" },
 	[OPT_CHECK_EXIT] = { "check-exit", 0, "STATUS", NULL, false,
 			     "exit status if the check finds errors (default: 99); 0 is that of "
 			     "the program" },

@@ -156,7 +156,7 @@ static bool opt_set_check(struct opts *o, const char *value)
 	if (*value && parse_bool(value, &yes)) {
 		if (!yes)
 			return true;
-		value = "all";
+		value = FINDING_LIST_DEFAULT;
 	}
 	return !finding_list_parse(value, &on) && opt_store_text(o->check, sizeof(o->check), value);
 }

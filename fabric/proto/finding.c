@@ -90,7 +90,9 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 
 const char *finding_severity_name(enum finding_severity severity)
 {
-	return severity == FINDING_ERROR ? "error" : "warning";
+	static const char *const names[FINDING_SEVERITIES] = { "error", "warning", "info" };
+
+	return names[severity];
 }
 
 bool finding_pattern_matches(const char *pattern, size_t len, const char *text)
@@ -117,6 +119,15 @@ bool finding_pattern_matches(const char *pattern, size_t len, const char *text)
 	return pattern == end;
 }
 
+/* Whether a word is the plural of a severity. */
+static bool finding_word_is_severity(const char *word, size_t len, enum finding_severity severity)
+{
+	const char *name = finding_severity_name(severity);
+	size_t n = strlen(name);
+
+	return len == n + 1 && !memcmp(word, name, n) && word[n] == 's';
+}
+
 /* The findings of a word of a list; 0: none. */
 static u64 finding_word_parse(const char *word, size_t len)
 {
@@ -127,8 +138,7 @@ static u64 finding_word_parse(const char *word, size_t len)
 		const struct finding_def *d = &finding_defs[id];
 
 		if ((len == 3 && !memcmp(word, "all", 3)) ||
-		    (len == 6 && !memcmp(word, "errors", 6) && d->severity == FINDING_ERROR) ||
-		    (len == 8 && !memcmp(word, "warnings", 8) && d->severity == FINDING_WARNING) ||
+		    finding_word_is_severity(word, len, d->severity) ||
 		    finding_pattern_matches(word, len, d->name))
 			bits |= 1ull << id;
 	}
@@ -138,12 +148,13 @@ static u64 finding_word_parse(const char *word, size_t len)
 const char *finding_list_parse(const char *list, u64 *on)
 {
 	_Static_assert(FINDING_COUNT < 64, "a bit for each finding");
-	const u64 all = (1ull << FINDING_COUNT) - 1;
 	const char *word = list;
 	size_t len, minus;
 	u64 bits;
 
-	*on = *list == '-' ? all : 0;
+	*on = 0;
+	if (*list == '-')
+		finding_list_parse(FINDING_LIST_DEFAULT, on);
 	for (;; word += len + 1) {
 		len = strcspn(word, ",");
 		minus = *word == '-';

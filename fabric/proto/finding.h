@@ -19,7 +19,12 @@
 enum finding_severity {
 	FINDING_ERROR, /* undefined by the specification or a man page, or a failure of the program */
 	FINDING_WARNING, /* legal, but lucky, or resources lost */
+	FINDING_INFO, /* legal, and often meant: reported only if asked for */
+	FINDING_SEVERITIES,
 };
+
+/* What `--check` without names reports. */
+#define FINDING_LIST_DEFAULT "errors,warnings"
 
 /** enum finding_id - the findings, in the order of their table. */
 enum finding_id {
@@ -56,12 +61,12 @@ struct finding_def {
 
 extern const struct finding_def finding_defs[FINDING_COUNT];
 
-/** finding_severity_name() - "error" or "warning". */
+/** finding_severity_name() - "error", "warning" or "info". */
 const char *finding_severity_name(enum finding_severity severity);
 /**
  * finding_list_parse() - read words with commas between: patterns of names with '*', "errors",
- * "warnings" or "all", each with '-' in front to leave them out. A list that begins with a word to
- * leave out begins with all.
+ * "warnings", "infos" or "all", each with '-' in front to leave them out. A list that begins with a
+ * word to leave out begins with errors and warnings.
  * @on: receives a bit (1 << enum finding_id) for each finding
  * Return: NULL, or the word that names no finding.
  */

@@ -91,6 +91,11 @@ static struct json_object *sarif_text(const char *text)
 	return o;
 }
 
+static const char *sarif_level(enum finding_severity severity)
+{
+	return severity == FINDING_INFO ? "note" : finding_severity_name(severity);
+}
+
 static struct json_object *sarif_rules(void)
 {
 	struct json_object *rules = json_object_new_array(), *rule, *config;
@@ -105,7 +110,7 @@ static struct json_object *sarif_rules(void)
 		json_add(rule, "shortDescription", sarif_text(d->summary));
 		json_add(rule, "fullDescription", sarif_text(d->source));
 		json_add(rule, "help", sarif_text(d->mend));
-		json_add_str(config, "level", finding_severity_name(d->severity));
+		json_add_str(config, "level", sarif_level(d->severity));
 		json_add(rule, "defaultConfiguration", config);
 		json_append(rules, rule);
 	}
@@ -146,7 +151,7 @@ static struct json_object *sarif_result(const struct found *f)
 	struct json_object *at = sarif_location(&f->here, NULL);
 
 	json_add_str(o, "ruleId", d->name);
-	json_add_str(o, "level", finding_severity_name(d->severity));
+	json_add_str(o, "level", sarif_level(d->severity));
 	json_add(o, "message", sarif_text(f->text));
 	if (at)
 		json_append(here, at);

@@ -36,7 +36,7 @@ int check_session_start(const struct opts *o)
 /* Prints what is not suppressed. Return: the number of errors. */
 static u32 session_print(const struct opts *o, const struct found_all *all)
 {
-	u32 i, n[2] = { 0, 0 };
+	u32 i, n[FINDING_SEVERITIES] = { 0 };
 
 	for (i = 0; i < all->n; i++) {
 		if (all->found[i]->suppressed)
@@ -44,9 +44,10 @@ static u32 session_print(const struct opts *o, const struct found_all *all)
 		found_print(all->found[i], o->gen_suppressions);
 		n[finding_defs[all->found[i]->id].severity]++;
 	}
-	if (n[0] + n[1])
-		fprintf(stderr, "rdmaemu: check: %u error%s, %u warning%s\n", n[0],
-			n[0] == 1 ? "" : "s", n[1], n[1] == 1 ? "" : "s");
+	if (n[FINDING_ERROR] + n[FINDING_WARNING] + n[FINDING_INFO])
+		fprintf(stderr, "rdmaemu: check: %u error%s, %u warning%s%s\n", n[FINDING_ERROR],
+			n[FINDING_ERROR] == 1 ? "" : "s", n[FINDING_WARNING],
+			n[FINDING_WARNING] == 1 ? "" : "s", n[FINDING_INFO] ? ", and infos" : "");
 	return n[FINDING_ERROR];
 }
 
