@@ -5,6 +5,13 @@
 #include <string.h>
 
 const struct finding_def finding_defs[FINDING_COUNT] = {
+	[FINDING_AH_DESTROY_OUTSTANDING] = { "AH:DESTROY:OUTSTANDING", FINDING_ERROR,
+					     "An address handle is destroyed that an outstanding "
+					     "request uses",
+					     "ibv_post_send(3), notes: address handles stay until "
+					     "the completion was polled",
+					     "Poll the completion of the request, or of a later "
+					     "one of this queue, first" },
 	[FINDING_CQ_EVENT_UNACKED] = { "CQ:EVENT:UNACKED", FINDING_ERROR,
 				       "A CQ is destroyed before its completion events are "
 				       "acknowledged",
@@ -19,6 +26,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				     "empty the CQ, then wait",
 				     "Poll the CQ until it is empty between ibv_req_notify_cq() "
 				     "and ibv_get_cq_event()" },
+	[FINDING_CQ_SIZE_DEPTH] = { "CQ:SIZE:DEPTH", FINDING_INFO,
+				    "The queues of a CQ are together deeper than the CQ",
+				    "ibv_create_cq(3): a CQ that overruns fails with "
+				    "IBV_EVENT_CQ_ERR",
+				    "Create the CQ with the sum of the depths of its queues, or "
+				    "never post as much" },
 	[FINDING_CQ_SIZE_OUTSTANDING] = { "CQ:SIZE:OUTSTANDING", FINDING_WARNING,
 					  "More work requests are outstanding than their CQ has "
 					  "entries",
@@ -67,6 +80,38 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					"ibv_modify_qp() fails with EINVAL",
 					"ibv_modify_qp(3), the tables of attributes; IBTA 11.2.5.2",
 					"Set the attribute as described" },
+	[FINDING_QP_MTU_PEER] = { "QP:MTU:PEER", FINDING_WARNING,
+				  "A queue pair has a larger path MTU than its peer",
+				  "ibv_modify_qp(3), path_mtu; IBTA 9.7.4.1.6: a packet above the "
+				  "path MTU is an invalid request",
+				  "Set the smaller MTU on both sides" },
+	[FINDING_QP_POST_STATE] = { "QP:POST:STATE", FINDING_ERROR,
+				    "A request is posted to a queue pair whose state does not take "
+				    "it",
+				    "IBTA 10.3.1: sends are posted from IBV_QPS_RTS on, receives "
+				    "from IBV_QPS_INIT on",
+				    "Move the queue pair first, and look at the result of "
+				    "ibv_modify_qp()" },
+	[FINDING_QP_READS_PEER] = { "QP:READS:PEER", FINDING_WARNING,
+				    "A queue pair may have more READs in flight than its peer "
+				    "takes",
+				    "ibv_modify_qp(3): max_rd_atomic as initiator, "
+				    "max_dest_rd_atomic as destination",
+				    "Set max_rd_atomic to at most the max_dest_rd_atomic of the "
+				    "peer" },
+	[FINDING_QP_RETRY_NONE] = { "QP:RETRY:NONE", FINDING_INFO, "A connection has no retries",
+				    "ibv_modify_qp(3), retry_cnt",
+				    "Set retry_cnt to 7, unless losses are meant to be fatal" },
+	[FINDING_QP_RNR_INFINITE] = { "QP:RNR:INFINITE", FINDING_INFO,
+				      "A connection waits indefinitely for receives of its peer",
+				      "ibv_modify_qp(3), rnr_retry: 7 means infinite",
+				      "Set rnr_retry below 7 to notice a peer that posts no "
+				      "receives" },
+	[FINDING_QP_RNR_LONGEST] = { "QP:RNR:LONGEST", FINDING_INFO,
+				     "A connection has the longest RNR timer",
+				     "ibv_modify_qp(3), min_rnr_timer: 0 means 655.36 ms",
+				     "Set min_rnr_timer to 1 (0.01 ms) or above, such as 12 (0.64 "
+				     "ms)" },
 	[FINDING_QP_SQ_STUCK] = { "QP:SQ:STUCK", FINDING_ERROR,
 				  "The send queue is full of requests of which none will complete "
 				  "visibly",
@@ -74,12 +119,41 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				  "after a later completion",
 				  "Set IBV_SEND_SIGNALED at least once in max_send_wr requests, "
 				  "and poll" },
+	[FINDING_QP_TIMEOUT_INFINITE] = { "QP:TIMEOUT:INFINITE", FINDING_INFO,
+					  "A connection has no timeout",
+					  "ibv_modify_qp(3), timeout: 0 means infinite",
+					  "Set timeout to 14 (67 ms), or what the network needs" },
+	[FINDING_WC_STATUS_IGNORED] = { "WC:STATUS:IGNORED", FINDING_WARNING,
+					"A program goes on posting after it has polled a failed "
+					"completion",
+					"ibv_poll_cq(3): status says whether the request was "
+					"executed",
+					"Look at the status of each completion, and connect again "
+					"after a failure" },
+	[FINDING_WR_FENCE_MISSING] = { "WR:FENCE:MISSING", FINDING_ERROR,
+				       "A request sends memory to which an outstanding READ or "
+				       "atomic writes",
+				       "ibv_post_send(3), IBV_SEND_FENCE; IBTA 10.8.3.3, ordering "
+				       "of work requests",
+				       "Set IBV_SEND_FENCE, or poll the completion of the READ "
+				       "first" },
+	[FINDING_WR_ID_REPEATED] = { "WR:ID:REPEATED", FINDING_INFO,
+				     "Two outstanding requests of a queue have the same wr_id",
+				     "ibv_poll_cq(3): a failed completion is known by wr_id and "
+				     "qp_num only",
+				     "Give each outstanding request a wr_id of its own" },
 	[FINDING_WR_LKEY_INVALID] = { "WR:LKEY:INVALID", FINDING_ERROR,
 				      "A work request fails with IBV_WC_LOC_PROT_ERR",
 				      "ibv_post_send(3), IBTA 10.6.3.3: a data segment lies in one "
 				      "region of the QP's PD",
 				      "Register the memory, and keep it registered until the "
 				      "request completes" },
+	[FINDING_WR_POST_INVALID] = { "WR:POST:INVALID", FINDING_ERROR,
+				      "A request is refused, because it exceeds what the queue "
+				      "pair was created with",
+				      "ibv_post_send(3), ibv_post_recv(3); ibv_create_qp(3), "
+				      "struct ibv_qp_cap",
+				      "Ask for more in ibv_create_qp(), and use what it returns" },
 	[FINDING_WR_RKEY_INVALID] = { "WR:RKEY:INVALID", FINDING_ERROR,
 				      "A work request fails with IBV_WC_REM_ACCESS_ERR",
 				      "ibv_reg_mr(3), IBTA 10.6.3.3: remote memory lies in one "

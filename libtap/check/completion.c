@@ -7,6 +7,18 @@
  */
 #include "libtap/check/object.h"
 
+void check_completion_spoil(struct ibv_wc *wc)
+{
+	struct ibv_wc undefined;
+
+	memset(&undefined, 0x6b, sizeof(undefined));
+	undefined.wr_id = wc->wr_id;
+	undefined.status = wc->status;
+	undefined.vendor_err = wc->vendor_err;
+	undefined.qp_num = wc->qp_num;
+	*wc = undefined;
+}
+
 /* The entry of a completion, counted from the oldest one; or -1. */
 static int completion_find_send(struct check_queue *q, u64 wr_id, bool failed)
 {
@@ -80,6 +92,14 @@ static int completion_is_receive(struct check_obj *qp, const struct ibv_cq *cq,
 	return send == receive ? -1 : receive;
 }
 
+static void completion_note_failure(struct check_queue *q, enum ibv_wc_status status)
+{
+	if (q->failed != IBV_WC_SUCCESS)
+		return;
+	q->failed = status;
+	q->failed_stack = check_stack_here();
+}
+
 void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 {
 	struct check_obj *qp = check_obj_of(tap_obj_find_qpn(cq->tap->ctx_obj, wc->qp_num));
@@ -98,6 +118,8 @@ void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 		known = receive ? completion_take_receive(qp, wc, &wr)
 				: completion_take_send(qp, wc, &wr);
 	}
+	if (wc->status != IBV_WC_SUCCESS && receive >= 0)
+		completion_note_failure(receive ? &qp->qp.rq : &qp->qp.sq, wc->status);
 	pthread_mutex_unlock(&qp->qp.lock);
 	if (known && wc->status != IBV_WC_SUCCESS)
 		completion_explain_failure(qp, wc, &wr, receive);

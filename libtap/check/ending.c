@@ -7,9 +7,10 @@
  */
 #include "libtap/check/object.h"
 
-/* struct ending_use - the first request that uses a region. */
+/* struct ending_use - the first request that uses a region or an address handle. */
 struct ending_use {
-	const struct check_obj *mr;
+	enum vobj kind;
+	u32 ord;
 	u32 qp;
 	bool receive;
 	struct check_wr wr;
@@ -50,19 +51,27 @@ void check_qp_ending(const void *obj)
 		     qp->ord, n_signaled, n);
 }
 
-static bool ending_find_in_queue(const struct check_queue *q, u32 mr, struct check_wr *copy)
+static bool ending_wr_uses(const struct check_wr *wr, const struct ending_use *use)
 {
-	u32 i, k;
+	u32 k;
 
-	for (i = 0; !q->lost && i < q->n; i++) {
-		const struct check_wr *wr = &q->ring[(q->head + i) % q->depth];
+	if (use->kind == VOBJ_AH)
+		return wr->ah_ord == use->ord;
+	for (k = 0; k < wr->n_sge; k++)
+		if (wr->mr[k] == use->ord)
+			return true;
+	return false;
+}
 
-		for (k = 0; k < wr->n_sge; k++)
-			if (wr->mr[k] == mr) {
-				*copy = *wr;
-				return true;
-			}
-	}
+static bool ending_find_in_queue(const struct check_queue *q, struct ending_use *use)
+{
+	u32 i;
+
+	for (i = 0; !q->lost && i < q->n; i++)
+		if (ending_wr_uses(check_queue_entry(q, i), use)) {
+			use->wr = *check_queue_entry(q, i);
+			return true;
+		}
 	return false;
 }
 
@@ -73,10 +82,10 @@ static bool ending_find_use(struct check_obj *qp, void *arg)
 
 	pthread_mutex_lock(&qp->qp.lock);
 	use->receive = false;
-	found = ending_find_in_queue(&qp->qp.sq, use->mr->ord, &use->wr);
+	found = ending_find_in_queue(&qp->qp.sq, use);
 	if (!found) {
 		use->receive = true;
-		found = ending_find_in_queue(&qp->qp.rq, use->mr->ord, &use->wr);
+		found = ending_find_in_queue(&qp->qp.rq, use);
 	}
 	pthread_mutex_unlock(&qp->qp.lock);
 	use->qp = qp->ord;
@@ -86,7 +95,7 @@ static bool ending_find_use(struct check_obj *qp, void *arg)
 void check_mr_ending(const void *obj)
 {
 	struct check_obj *mr = check_obj_find(VOBJ_MR, obj);
-	struct ending_use use = { .mr = mr };
+	struct ending_use use = { .kind = VOBJ_MR, .ord = mr ? mr->ord : 0 };
 
 	if (!mr || !__atomic_load_n(&mr->mr.uses, __ATOMIC_RELAXED) ||
 	    !check_obj_for_each(VOBJ_QP, ending_find_use, &use))
@@ -96,6 +105,20 @@ void check_mr_ending(const void *obj)
 		     "mr%u is deregistered; %s request wr_id 0x%llx of qp%u still names it",
 		     mr->ord, use.receive ? "receive" : "send", (unsigned long long)use.wr.wr_id,
 		     use.qp);
+}
+
+void check_ah_ending(const void *obj)
+{
+	struct check_obj *ah = check_obj_find(VOBJ_AH, obj);
+	struct ending_use use = { .kind = VOBJ_AH, .ord = ah ? ah->ord : 0 };
+
+	if (!ah || !__atomic_load_n(&ah->ah.uses, __ATOMIC_RELAXED) ||
+	    !check_obj_for_each(VOBJ_QP, ending_find_use, &use))
+		return;
+	check_report(FINDING_AH_DESTROY_OUTSTANDING,
+		     (struct check_other){ "request posted", use.wr.stack },
+		     "ah%u is destroyed; send request wr_id 0x%llx of qp%u still names it", ah->ord,
+		     (unsigned long long)use.wr.wr_id, use.qp);
 }
 
 /* --- objects that others use --- */

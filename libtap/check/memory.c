@@ -231,22 +231,6 @@ void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
 	}
 }
 
-/* Whether two QPs of this process are connected with each other: then their regions are known. */
-static bool memory_peer_is_here(const struct check_obj *qp)
-{
-	struct ibv_qp *own = (void *)(uintptr_t)qp->tap->key, *peer;
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-	const struct tap_obj *o;
-
-	if (ibv_query_qp(own, &attr, IBV_QP_DEST_QPN, &init))
-		return false;
-	o = tap_obj_find_qpn(qp->tap->ctx_obj, attr.dest_qp_num);
-	peer = o ? (void *)(uintptr_t)o->key : NULL;
-	return peer && !ibv_query_qp(peer, &attr, IBV_QP_DEST_QPN, &init) &&
-	       attr.dest_qp_num == own->qp_num;
-}
-
 void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc,
 			     const struct check_wr *wr)
 {
@@ -254,7 +238,7 @@ void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc
 	char subject[96];
 	u32 i;
 
-	if (!memory_peer_is_here(qp))
+	if (!check_qp_peer(qp))
 		return;
 	for (i = 0; i < wr->n_sge; i++)
 		w.len += wr->sge[i].length;

@@ -60,19 +60,9 @@ static __attribute__((format(printf, 2, 3))) bool modify_blame(struct modify_cal
 	return true;
 }
 
-static const char *modify_name(const struct vnames *names, u64 value)
-{
-	u32 i;
-
-	for (i = 0; i < names->n; i++)
-		if (names->name[i].value == value)
-			return names->name[i].name;
-	return "?";
-}
-
 static const char *modify_state(enum ibv_qp_state state)
 {
-	return modify_name(&vnames_qp_state, state);
+	return check_enum_name(&vnames_qp_state, state);
 }
 
 /* Names the bits of a mask. */
@@ -85,7 +75,7 @@ static const char *modify_bits(u32 mask, char *text, size_t size)
 	for (i = 0; i < 32; i++)
 		if (mask >> i & 1 && at < size)
 			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? " | " : "",
-					       modify_name(&vnames_qp_mask, 1u << i));
+					       check_enum_name(&vnames_qp_mask, 1u << i));
 	return text;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Entries of objects: their creation's stack, and lists of those that checks search. */
 #include "libtap/check/object.h"
+#include "traces/calls/desc.h"
 
 #include <stdlib.h>
 
@@ -57,6 +58,16 @@ bool check_obj_for_each(enum vobj kind, bool (*fn)(struct check_obj *c, void *ar
 		found = fn(c, arg);
 	pthread_mutex_unlock(&lock);
 	return found;
+}
+
+const char *check_enum_name(const struct vnames *names, u64 value)
+{
+	u32 i;
+
+	for (i = 0; i < names->n; i++)
+		if (names->name[i].value == value)
+			return names->name[i].name;
+	return "?";
 }
 
 /* --- the end --- */

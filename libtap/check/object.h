@@ -16,11 +16,13 @@
  *  - object.c: the entries of objects, and objects that exist at the end
  *  - memory.c: regions, also those deregistered lately
  *  - queue.c: queues of outstanding work requests
+ *  - request.c: mistakes that a work request shows when it is posted
  *  - post.c: posting them
  *  - completion.c: their completions
  *  - ending.c: destroying what outstanding requests use
  *  - event.c: events of CQs
  *  - modify.c: why ibv_modify_qp() fails
+ *  - attribute.c: attributes that it takes, and that do not fit
  *  - user.c: the hooks of the tap
  */
 #ifndef LIBTAP_CHECK_OBJECT_H
@@ -31,34 +33,44 @@
 
 #include <pthread.h>
 
+struct vnames; /* traces/calls/desc.h */
+
 #define CHECK_SGES  4u /* of a work request, that are kept */
 #define CHECK_DEPTH 8192u /* of a queue, that is followed */
 
 /**
  * struct check_wr - an outstanding work request.
  * @stack: who posted it
+ * @is_read: a READ or atomic, which writes to @sge
  * @mr: ordinals of the regions of @sge, 0: none
+ * @ah: of a datagram; @ah_ord: its ordinal, 0: none
  */
 struct check_wr {
 	u64 wr_id;
 	check_stack stack;
 	u32 opcode; /* enum ibv_wr_opcode, of sends */
 	bool signaled;
+	bool is_read;
 	u8 n_sge;
 	struct ibv_sge sge[CHECK_SGES];
 	u32 mr[CHECK_SGES];
 	u64 raddr;
 	u32 rkey;
+	u32 ah_ord;
+	const struct ibv_ah *ah;
 };
 
 /**
  * struct check_queue - a send or receive queue.
  * @cap: requests that it holds, as the library says
  * @depth: entries of @ring, which also holds requests until they are refused
- * @head: the oldest of @n entries of @ring; @n_signaled of them are signaled
+ * @head: the oldest of @n entries of @ring; @n_signaled of them are signaled, @n_reads are READs or
+ *	atomics
  * @pushed: number of all that were ever posted, also refused ones
- * @batch: the newest entries, of the current batch of ibv_wr_*()
+ * @batch: the newest entries, of the current batch of ibv_wr_*(); @batch_fence: of the last one
  * @lost: which requests are outstanding is not known
+ * @failed: status of the first failed completion that was polled, at @failed_stack; requests posted
+ *	since then: @posts_after
  */
 struct check_queue {
 	struct check_wr *ring;
@@ -68,16 +80,27 @@ struct check_queue {
 	u32 head;
 	u32 n;
 	u32 n_signaled;
+	u32 n_reads;
 	u32 batch;
+	bool batch_fence;
 	bool lost;
+	enum ibv_wc_status failed;
+	check_stack failed_stack;
+	u32 posts_after;
 };
 
-/** struct check_qp - @sig_all: as created. @lock protects the queues. */
+/**
+ * struct check_qp - @sig_all, @cap: as created. @lock protects the queues.
+ * @sends_ready, @receives_ready: it was in a state that takes such requests
+ */
 struct check_qp {
 	pthread_mutex_t lock;
 	struct check_queue sq;
 	struct check_queue rq;
 	bool sig_all;
+	bool sends_ready;
+	bool receives_ready;
+	struct ibv_qp_cap cap;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
 };
@@ -85,6 +108,7 @@ struct check_qp {
 /**
  * struct check_cq - @outstanding: requests of all queues that may make a completion; @sends: those
  *	that are signaled sends
+ * @depth: entries of all queues that complete in it
  * @exceeded: more were outstanding than it has entries
  * @events: taken and not acknowledged, the latest at @event_stack
  * @polled: since its creation
@@ -94,6 +118,7 @@ struct check_qp {
 struct check_cq {
 	u32 outstanding;
 	u32 sends;
+	u32 depth;
 	bool exceeded;
 	u32 events;
 	check_stack event_stack;
@@ -118,6 +143,11 @@ struct check_mr {
 	check_stack gone;
 };
 
+/** struct check_ah - @uses: outstanding requests that name it. */
+struct check_ah {
+	u32 uses;
+};
+
 /**
  * struct check_obj - an object.
  * @stack: where it was created
@@ -137,6 +167,7 @@ struct check_obj {
 		struct check_qp qp;
 		struct check_cq cq;
 		struct check_mr mr;
+		struct check_ah ah;
 	};
 };
 
@@ -170,6 +201,9 @@ void check_obj_report_leaks(void);
 /** check_obj_fork() - in a child: the parent's objects are not its own. */
 void check_obj_fork(void);
 
+/** check_enum_name() - the name of a value, as in verbs.h, or "?". */
+const char *check_enum_name(const struct vnames *names, u64 value);
+
 /* --- memory.c --- */
 
 /** check_mr_new() - a region was registered. */
@@ -198,6 +232,8 @@ static inline struct check_wr *check_queue_entry(const struct check_queue *q, u3
 /** check_queue_add() - add a request. Return: its entry, without regions yet; NULL: lost. */
 struct check_wr *check_queue_add(const struct check_obj *qp, struct check_queue *q,
 				 const struct check_wr *wr);
+/** check_queue_use_ah() - an entry has its address handle now. */
+void check_queue_use_ah(struct check_wr *wr);
 /** check_queue_use_regions() - an entry has its data segments now. */
 void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr);
 /** check_queue_retire() - remove the oldest entries. */
@@ -213,8 +249,24 @@ void check_qp_gone(struct check_obj *c);
 void check_qp_lose(struct check_obj *c);
 /** check_qp_clear() - its queues are empty. */
 void check_qp_clear(struct check_obj *c);
+/** check_qp_peer() - the queue pair of this process that it is connected with, or NULL. */
+struct check_obj *check_qp_peer(const struct check_obj *c);
 /** check_cq_lose() - nothing is known about the queues that complete in a CQ. */
 void check_cq_lose(struct check_obj *cq);
+
+/* --- request.c --- */
+
+/** check_request_state() - whether the queue pair takes such requests; it is not locked. */
+void check_request_state(struct check_obj *qp, bool send);
+/** check_request_fence() - @wr is about to be added. @fence: it waits for READs */
+void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, bool fence);
+/** check_request_id() - @wr was added. */
+void check_request_id(const struct check_obj *qp, const struct check_queue *q,
+		      const struct check_wr *wr);
+/** check_request_refused() - say why a post has failed. */
+void check_request_refused(const struct check_obj *qp, const struct tap_post *p);
+/** check_request_ignores() - a request is posted, maybe after others have failed. */
+void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
 
 /* --- post.c --- */
 
@@ -227,14 +279,17 @@ u64 check_post_sends_of_thread(void);
 
 /* --- completion.c --- */
 
+/** check_completion_spoil() - overwrite what a failed completion leaves undefined. */
+void check_completion_spoil(struct ibv_wc *wc);
 /** check_completion() - the program gets a completion of @cq. */
 void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
 
 /* --- ending.c --- */
 
-/** check_qp_ending(), check_mr_ending() - before one is destroyed by the program. */
+/** check_qp_ending(), check_mr_ending(), check_ah_ending() - before one is destroyed. */
 void check_qp_ending(const void *qp);
 void check_mr_ending(const void *mr);
+void check_ah_ending(const void *ah);
 /** check_busy() - a call has failed to destroy an object, which others use. */
 void check_busy(enum vobj kind, const void *obj);
 
@@ -257,5 +312,10 @@ void check_events_ending(enum vobj kind, const void *obj);
 
 /** check_modify_failed() - say why ibv_modify_qp() has returned EINVAL. */
 void check_modify_failed(const struct tap_call *c);
+
+/* --- attribute.c --- */
+
+/** check_modify_done() - ibv_modify_qp() has succeeded. */
+void check_modify_done(const struct tap_call *c);
 
 #endif

@@ -22,6 +22,20 @@ static void post_set_sges(const struct check_obj *qp, struct check_wr *to,
 	check_queue_use_regions(qp, to);
 }
 
+static bool post_is_read(u32 opcode)
+{
+	return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* @wr: the new entry, or NULL */
+static void post_added(const struct check_obj *qp, struct check_queue *q, const struct check_wr *wr)
+{
+	if (wr)
+		check_request_id(qp, q, wr);
+	check_request_ignores(qp, q);
+}
+
 /* --- chains --- */
 
 static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, check_stack stack)
@@ -29,15 +43,22 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 	struct check_wr new = { .wr_id = wr->wr_id, .opcode = wr->opcode, .stack = stack }, *to;
 
 	new.signaled = qp->qp.sig_all || (wr->send_flags & IBV_SEND_SIGNALED);
-	new.raddr = wr->wr.rdma.remote_addr;
-	new.rkey = wr->wr.rdma.rkey;
-	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	new.is_read = post_is_read(wr->opcode);
+	if (qp->tap->datagrams) {
+		new.ah = wr->wr.ud.ah;
+	} else if (new.is_read && wr->opcode != IBV_WR_RDMA_READ) {
 		new.raddr = wr->wr.atomic.remote_addr;
 		new.rkey = wr->wr.atomic.rkey;
+	} else {
+		new.raddr = wr->wr.rdma.remote_addr;
+		new.rkey = wr->wr.rdma.rkey;
 	}
 	to = check_queue_add(qp, &qp->qp.sq, &new);
-	if (to && !(wr->send_flags & IBV_SEND_INLINE))
+	if (to && !(wr->send_flags & IBV_SEND_INLINE)) {
 		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
+		check_request_fence(qp, to, wr->send_flags & IBV_SEND_FENCE);
+	}
+	post_added(qp, &qp->qp.sq, to);
 }
 
 static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr, check_stack stack)
@@ -47,6 +68,7 @@ static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr,
 	to = check_queue_add(qp, &qp->qp.rq, &new);
 	if (to)
 		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
+	post_added(qp, &qp->qp.rq, to);
 }
 
 static struct check_queue *post_queue(struct check_obj *qp, const struct tap_post *p)
@@ -65,6 +87,7 @@ enum tap_verdict check_post_begin(struct tap_post *p)
 		sends_of_thread++;
 	if (!qp || p->queue > TAP_RECV)
 		return TAP_PASS;
+	check_request_state(qp, p->queue == TAP_SEND);
 	pthread_mutex_lock(&qp->qp.lock);
 	if (p->queue == TAP_SEND)
 		for (s = p->send; s; s = s->next)
@@ -132,6 +155,7 @@ void check_post_end(struct tap_post *p)
 		post_check_cq(p->queue == TAP_SEND ? qp->qp.scq : qp->qp.rcq);
 		return;
 	}
+	check_request_refused(qp, p);
 	q = post_queue(qp, p);
 	pthread_mutex_lock(&qp->qp.lock);
 	/* Another thread has posted meanwhile: which entries were refused is not known. */
@@ -153,13 +177,30 @@ static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
 		.wr_id = ex->wr_id,
 		.opcode = op->opcode,
 		.signaled = qp->qp.sig_all || (ex->wr_flags & IBV_SEND_SIGNALED),
+		.is_read = post_is_read(op->opcode),
 		.stack = check_stack_here(),
 		.raddr = op->addr,
 		.rkey = op->key,
-	};
+	}, *to;
 
-	if (check_queue_add(qp, &qp->qp.sq, &new))
+	to = check_queue_add(qp, &qp->qp.sq, &new);
+	if (to) {
 		qp->qp.sq.batch++;
+		qp->qp.sq.batch_fence = ex->wr_flags & IBV_SEND_FENCE;
+	}
+	post_added(qp, &qp->qp.sq, to);
+}
+
+static void post_add_batch_part(struct check_obj *qp, struct check_wr *wr,
+				const struct tap_wr_op *op)
+{
+	if (op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) {
+		post_set_sges(qp, wr, op->sge, op->n);
+		check_request_fence(qp, wr, qp->qp.sq.batch_fence);
+	} else if (op->what == TAP_WR_UD_ADDR) {
+		wr->ah = op->ah;
+		check_queue_use_ah(wr);
+	}
 }
 
 void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op)
@@ -169,13 +210,15 @@ void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 
 	if (!q)
 		return;
+	if (op->what == TAP_WR_STARTING)
+		check_request_state(qp, true);
 	pthread_mutex_lock(&qp->qp.lock);
 	if (op->what == TAP_WR_START)
 		q->batch = 0;
 	else if (op->what == TAP_WR_OP)
 		post_add_batch_op(qp, ex, op);
-	else if ((op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) && q->batch && q->n)
-		post_set_sges(qp, check_queue_entry(q, q->n - 1), op->sge, op->n);
+	else if (q->batch && q->n)
+		post_add_batch_part(qp, check_queue_entry(q, q->n - 1), op);
 	pthread_mutex_unlock(&qp->qp.lock);
 }
 

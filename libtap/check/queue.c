@@ -9,6 +9,29 @@
 
 /* --- regions in use --- */
 
+static struct check_obj *queue_find_ah(const struct check_wr *wr)
+{
+	return wr->ah ? check_obj_find(VOBJ_AH, wr->ah) : NULL;
+}
+
+void check_queue_use_ah(struct check_wr *wr)
+{
+	struct check_obj *ah = queue_find_ah(wr);
+
+	if (!ah)
+		return;
+	wr->ah_ord = ah->ord;
+	__atomic_fetch_add(&ah->ah.uses, 1, __ATOMIC_RELAXED);
+}
+
+static void queue_leave_ah(const struct check_wr *wr)
+{
+	struct check_obj *ah = queue_find_ah(wr);
+
+	if (ah && ah->ord == wr->ah_ord)
+		__atomic_fetch_sub(&ah->ah.uses, 1, __ATOMIC_RELAXED);
+}
+
 void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr)
 {
 	struct check_obj *mr;
@@ -63,6 +86,8 @@ struct check_wr *check_queue_add(const struct check_obj *qp, struct check_queue 
 	to = check_queue_entry(q, q->n++);
 	*to = *wr;
 	q->n_signaled += to->signaled;
+	q->n_reads += to->is_read;
+	check_queue_use_ah(to);
 	queue_count_in_cq(qp, q, to, 1);
 	return to;
 }
@@ -72,6 +97,8 @@ static void queue_forget_wr(const struct check_obj *qp, struct check_queue *q,
 			    const struct check_wr *wr)
 {
 	q->n_signaled -= wr->signaled;
+	q->n_reads -= wr->is_read;
+	queue_leave_ah(wr);
 	queue_leave_regions(qp, wr);
 	queue_count_in_cq(qp, q, wr, -1);
 }
@@ -109,6 +136,21 @@ static void queue_init(struct check_queue *q, u32 cap)
 
 /* --- queue pairs --- */
 
+/* A queue of @entries completes in a CQ from now on (@by 1), or does not any more (-1). */
+static void queue_attach(const struct ibv_cq *cq, u32 entries, int by)
+{
+	struct check_obj *c = check_obj_find(VOBJ_CQ, cq);
+	u32 depth;
+
+	if (!c || !entries)
+		return;
+	depth = __atomic_add_fetch(&c->cq.depth, entries * (u32)by, __ATOMIC_RELAXED);
+	if (by > 0 && depth > (u32)cq->cqe)
+		check_report(FINDING_CQ_SIZE_DEPTH, (struct check_other){ "CQ created", c->stack },
+			     "cq%u has %d entries, and the queues that complete there have %u",
+			     c->ord, cq->cqe, depth);
+}
+
 void check_qp_new(struct check_obj *c)
 {
 	struct ibv_qp *qp = (void *)(uintptr_t)c->tap->key;
@@ -124,12 +166,16 @@ void check_qp_new(struct check_obj *c)
 		return;
 	}
 	c->qp.sig_all = init.sq_sig_all;
+	c->qp.cap = init.cap;
 	queue_init(&c->qp.sq, init.cap.max_send_wr);
 	c->qp.sq.lost = !c->qp.sq.ring;
 	/* Receives of an SRQ complete in any order, and belong to no queue pair before. */
 	if (!qp->srq)
 		queue_init(&c->qp.rq, init.cap.max_recv_wr);
 	c->qp.rq.lost = !c->qp.rq.ring;
+	queue_attach(qp->send_cq, init.cap.max_send_wr, 1);
+	if (!qp->srq)
+		queue_attach(qp->recv_cq, init.cap.max_recv_wr, 1);
 }
 
 void check_qp_lose(struct check_obj *c)
@@ -145,6 +191,8 @@ static void queue_clear(const struct check_obj *qp, struct check_queue *q)
 {
 	check_queue_retire(qp, q, q->n);
 	q->lost = !q->ring;
+	q->failed = IBV_WC_SUCCESS;
+	q->posts_after = 0;
 }
 
 void check_qp_clear(struct check_obj *c)
@@ -152,14 +200,35 @@ void check_qp_clear(struct check_obj *c)
 	pthread_mutex_lock(&c->qp.lock);
 	queue_clear(c, &c->qp.sq);
 	queue_clear(c, &c->qp.rq);
+	c->qp.sends_ready = c->qp.receives_ready = false;
 	pthread_mutex_unlock(&c->qp.lock);
 }
 
 void check_qp_gone(struct check_obj *c)
 {
 	check_qp_clear(c);
+	queue_attach(c->qp.scq, c->qp.cap.max_send_wr, -1);
+	if (c->qp.rq.ring)
+		queue_attach(c->qp.rcq, c->qp.cap.max_recv_wr, -1);
 	free(c->qp.sq.ring);
 	free(c->qp.rq.ring);
+}
+
+struct check_obj *check_qp_peer(const struct check_obj *c)
+{
+	struct ibv_qp *own = (void *)(uintptr_t)c->tap->key;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct check_obj *peer;
+
+	if (ibv_query_qp(own, &attr, IBV_QP_DEST_QPN, &init))
+		return NULL;
+	peer = check_obj_of(tap_obj_find_qpn(c->tap->ctx_obj, attr.dest_qp_num));
+	if (!peer ||
+	    ibv_query_qp((void *)(uintptr_t)peer->tap->key, &attr, IBV_QP_DEST_QPN, &init) ||
+	    attr.dest_qp_num != own->qp_num)
+		return NULL;
+	return peer;
 }
 
 static bool queue_lose_of_cq(struct check_obj *qp, void *cq)

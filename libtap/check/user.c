@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hooks of the checker. It only watches: each operation passes unchanged. */
+/* The hooks of the checker. It only watches: each operation passes. */
 #include "libtap/check/object.h"
 
 static bool check_start(void)
@@ -39,6 +39,9 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 	case VCALL_ibv_dereg_mr:
 		check_mr_ending(first);
 		break;
+	case VCALL_ibv_destroy_ah:
+		check_ah_ending(first);
+		break;
 	case VCALL_ibv_destroy_cq:
 		check_cq_ending(first);
 		check_events_ending(VOBJ_CQ, first);
@@ -63,13 +66,10 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 
 static void check_call_modified(const struct tap_call *c)
 {
-	const struct ibv_qp_attr *attr = (void *)(uintptr_t)c->args[1];
-	struct check_obj *qp = check_obj_find(VOBJ_QP, (void *)(uintptr_t)c->args[0]);
-
 	if (c->failed == EINVAL)
 		check_modify_failed(c);
-	else if (!c->failed && qp && (c->args[2] & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
-		check_qp_clear(qp);
+	else if (!c->failed)
+		check_modify_done(c);
 }
 
 /* Calls that take an event. */
@@ -153,8 +153,11 @@ static void check_poll_end(struct tap_poll *p)
 	struct check_obj *c = check_obj_of(p->obj);
 	int i;
 
-	for (i = 0; c && i < p->ret; i++)
+	for (i = 0; c && i < p->ret; i++) {
 		check_completion(c, &p->wc[i]);
+		if (p->wc[i].status != IBV_WC_SUCCESS)
+			check_completion_spoil(&p->wc[i]);
+	}
 	check_cq_polled(p->obj, p->ret < p->n);
 }
 

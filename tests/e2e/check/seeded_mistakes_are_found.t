@@ -10,26 +10,33 @@
 seed() {
 	local out status=0 want=0 file=$1
 	shift
-	out=$(limit "$RDMAEMU" run --check -- "$T/app_check_$file" "$2" wrong 2>&1) || status=$?
+	out=$(limit "$RDMAEMU" run "${CHECK[@]}" -- "$T/app_check_$file" "$2" wrong 2>&1) || status=$?
 	grep -q "^rdmaemu: error" <<<"$out" && want=99
 	echo "$out"
 	[ $status = $want ] && [[ $(grep -c "^rdmaemu: [a-z]* [A-Z]*:" <<<"$out") =~ ^${4:-1}$ ]] &&
-		grep -qE "^rdmaemu: (error|warning) $1: app_check_$file\[[0-9]*\]: $3" <<<"$out" &&
+		grep -qE "^rdmaemu: (error|warning|info) $1: app_check_$file\[[0-9]*\]: $3" <<<"$out" &&
 		grep -q "seed_$2 (tests/verbs/check/$file.c:[0-9]*)" <<<"$out"
 }
 
 # twin FILE MISTAKE - the same program without it
 twin() {
 	local out status=0
-	out=$(limit "$RDMAEMU" run --check -- "$T/app_check_$1" "$2" right 2>&1) || status=$?
+	out=$(limit "$RDMAEMU" run "${CHECK[@]}" -- "$T/app_check_$1" "$2" right 2>&1) || status=$?
 	echo "$out"
 	[ "$status:$out" = 0: ]
 }
 
-while read -r file name mistake text; do
-	check "$name: $mistake" seed "$file" "$name" "$mistake" "$text"
-	check "$mistake: its twin" twin "$file" "$mistake"
-done <<'END'
+# seeds - those of stdin, lines FILE NAME MISTAKE TEXT
+seeds() {
+	local file name mistake text
+	while read -r file name mistake text; do
+		check "$name: $mistake" seed "$file" "$name" "$mistake" "$text"
+		check "$mistake: its twin" twin "$file" "$mistake"
+	done
+}
+
+CHECK=(--check)
+seeds <<'END'
 seeded QP:DESTROY:OUTSTANDING destroy_outstanding qp1 is destroyed; the completions of 1 of its 1 outstanding send requests
 seeded MR:DEREG:OUTSTANDING dereg_outstanding mr1 is deregistered; send request wr_id 0x1 of qp1 still names it
 seeded MR:DEREG:POSTED dereg_posted mr1 is deregistered; receive request wr_id 0x1 of qp2 still names it
@@ -44,8 +51,35 @@ seeded QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstan
 seeded WR:LKEY:INVALID lkey_outside qp1, wr_id 0x1: sg_list\[0\] .* it ends 16 bytes after mr1
 seeded WR:LKEY:INVALID lkey_stale qp1, wr_id 0x1: sg_list\[0\] .* was that of mr2, which is deregistered
 seeded WR:RKEY:INVALID rkey_stale qp1, wr_id 0x1: remote memory .* was that of mr2, which is deregistered
+requests QP:POST:STATE early qp1 is in IBV_QPS_INIT: it takes no send requests before IBV_QPS_RTS
+requests WR:FENCE:MISSING no_fence qp1, wr_id 0x2 sends memory to which wr_id 0x1, which is outstanding, still writes
+requests WR:POST:INVALID inline_large qp1 refuses wr_id 0x0: [0-9]* bytes with IBV_SEND_INLINE: at most [0-9]*
+requests WR:POST:INVALID segments qp2 refuses wr_id 0x0: num_sge is [0-9]*: at most
+requests WC:STATUS:IGNORED ignored qp1: 9 send requests were posted after a completion with IBV_WC_REM_ACCESS_ERR
+requests AH:DESTROY:OUTSTANDING handle_gone ah1 is destroyed; send request wr_id 0x1 of qp3 still names it
+states QP:READS:PEER reads qp1 has max_rd_atomic 5, and its peer qp2 has max_dest_rd_atomic 4
+states QP:MTU:PEER mtu qp2 has a path MTU of 1024 bytes, and its peer qp1 of 512
 END
+CHECK=(--check=infos)
+seeds <<'END'
+requests WR:ID:REPEATED wr_id qp2 has two outstanding receive requests with wr_id 0x1
+states QP:TIMEOUT:INFINITE timeout qp1: timeout is 0
+states QP:RETRY:NONE retry qp1: retry_cnt is 0
+states QP:RNR:INFINITE rnr_retry qp1: rnr_retry is 7
+states QP:RNR:LONGEST rnr_timer qp1: min_rnr_timer is 0
+states CQ:SIZE:DEPTH cq_depth cq1 has [0-9]* entries, and the queues that complete there have
+END
+CHECK=(--check)
 # The context, PD, channel, CQ, MR, and two QPs of one line, which a compiler may make two places of.
 check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp1 exists when the program ends" "[67]"
 check "leak: its twin" twin seeded leak
+
+# fields COMMAND... - the opcode of a failed completion is still there, as this command runs it: status 0 or 3
+fields() {
+	local status=0
+	limit "$RDMAEMU" run "$@" -- "$T/app_check_states" fields wrong >/dev/null 2>&1 || status=$?
+	echo $status
+}
+is "fields of a failed completion: as the device leaves them" "$(fields)" 0
+is "with the check, a pattern" "$(fields --check='-WR:RKEY:INVALID')" 3
 done_testing

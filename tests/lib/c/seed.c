@@ -11,7 +11,21 @@ void seed_must(bool good, const char *what)
 		die("%s: %s", what, strerror(errno));
 }
 
-static void seed_connect(struct seed *s)
+const struct rc_opts seed_opts = {
+	.send_sge = 1,
+	.recv_sge = 1,
+	.access = ALL,
+	.timeout = 14,
+	.retry_cnt = 7,
+	.rnr_retry = 6,
+	.min_rnr = 12,
+	.rd_atomic = 4,
+	.dest_rd_atomic = 4,
+	.mtu = IBV_MTU_1024,
+	.until = IBV_QPS_RTS,
+};
+
+static void seed_connect(struct seed *s, const struct rc_opts *opts[2])
 {
 	struct rc_addr addr[2] = { 0 };
 	union ibv_gid gid;
@@ -20,11 +34,13 @@ static void seed_connect(struct seed *s)
 	for (i = 0; i < 2; i++)
 		addr[i] = (struct rc_addr){ .qpn = s->qp[i]->qp_num, .gid = gid };
 	for (i = 0; i < 2; i++)
-		seed_must(!rc_up(s->qp[i], &rc_defaults, &addr[!i], index, 0), "connect");
+		seed_must(!rc_up(s->qp[i], opts[i], &addr[!i], index, 0), "connect");
 }
 
-void seed_open(struct seed *s, int cqe)
+void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,
+		    const struct rc_opts *second)
 {
+	const struct rc_opts *opts[2] = { first, second };
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { SEED_DEPTH, SEED_DEPTH, 1, 1, 0 },
@@ -42,7 +58,12 @@ void seed_open(struct seed *s, int cqe)
 		s->qp[i] = ibv_create_qp(s->pd, &init);
 		seed_must(s->qp[i], "ibv_create_qp");
 	}
-	seed_connect(s);
+	seed_connect(s, opts);
+}
+
+void seed_open(struct seed *s, int cqe)
+{
+	seed_open_with(s, cqe, &seed_opts, &seed_opts);
 }
 
 void seed_close(struct seed *s)

@@ -32,10 +32,16 @@ struct seed_case {
 	void (*run)(struct seed *s);
 };
 
+/** seed_opts - attributes of which the checker says nothing. */
+extern const struct rc_opts seed_opts;
+
 /** seed_must() - exit with a message and errno unless @good. */
 void seed_must(bool good, const char *what);
 /** seed_open() - make the objects, with a CQ of @cqe entries, and connect the QPs; seed_close(). */
 void seed_open(struct seed *s, int cqe);
+/** seed_open_with() - the same, with these attributes of qp[0] and qp[1]. */
+void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,
+		    const struct rc_opts *second);
 void seed_close(struct seed *s);
 /** seed_write() - post a WRITE of 64 bytes to qp[0]. Return: as ibv_post_send(). */
 int seed_write(struct seed *s, uint64_t wr_id, unsigned int flags, uint64_t addr, uint32_t lkey,

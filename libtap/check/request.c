@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Mistakes that a work request shows when it is posted: the state of its queue pair, memory to
+ * which an outstanding READ still writes, a wr_id that is taken, more segments than the queue pair
+ * has, and posts that go on although every request fails.
+ */
+#include "libtap/check/object.h"
+#include "traces/calls/desc.h"
+
+#include <stdio.h>
+
+/* --- the state of the queue pair --- */
+
+static bool request_is_early(const struct check_obj *qp, bool send, enum ibv_qp_state *state)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (ibv_query_qp((void *)(uintptr_t)qp->tap->key, &attr, IBV_QP_STATE, &init))
+		return false;
+	*state = attr.qp_state;
+	return attr.qp_state == IBV_QPS_RESET ||
+	       (send && (attr.qp_state == IBV_QPS_INIT || attr.qp_state == IBV_QPS_RTR));
+}
+
+void check_request_state(struct check_obj *qp, bool send)
+{
+	bool *ready = send ? &qp->qp.sends_ready : &qp->qp.receives_ready;
+	enum ibv_qp_state state;
+
+	if (likely(*ready))
+		return;
+	if (!request_is_early(qp, send, &state)) {
+		*ready = true;
+		return;
+	}
+	check_report(FINDING_QP_POST_STATE, (struct check_other){ "created", qp->stack },
+		     "qp%u is in %s: it takes no %s requests before %s", qp->ord,
+		     check_enum_name(&vnames_qp_state, state), send ? "send" : "receive",
+		     send ? "IBV_QPS_RTS" : "IBV_QPS_INIT");
+}
+
+/* --- memory of an outstanding READ --- */
+
+static bool request_overlaps(const struct ibv_sge *sge, u32 n, const struct check_wr *wr)
+{
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < wr->n_sge; k++)
+			if (sge[i].addr < wr->sge[k].addr + wr->sge[k].length &&
+			    wr->sge[k].addr < sge[i].addr + sge[i].length)
+				return true;
+	return false;
+}
+
+static bool request_reads_memory(u32 opcode)
+{
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
+	       opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE ||
+	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, bool fence)
+{
+	const struct check_queue *q = &qp->qp.sq;
+	u32 i;
+
+	if (!q->n_reads || fence || !request_reads_memory(wr->opcode))
+		return;
+	for (i = 0; i < q->n; i++) {
+		const struct check_wr *read = check_queue_entry(q, i);
+
+		if (!read->is_read || !request_overlaps(wr->sge, wr->n_sge, read))
+			continue;
+		check_report(FINDING_WR_FENCE_MISSING,
+			     (struct check_other){ "READ or atomic posted", read->stack },
+			     "qp%u, wr_id 0x%llx sends memory to which wr_id 0x%llx, which is "
+			     "outstanding, still writes",
+			     qp->ord, (unsigned long long)wr->wr_id,
+			     (unsigned long long)read->wr_id);
+		return;
+	}
+}
+
+/* --- wr_id --- */
+
+void check_request_id(const struct check_obj *qp, const struct check_queue *q,
+		      const struct check_wr *wr)
+{
+	u32 i;
+
+	if (!check_report_is_on(FINDING_WR_ID_REPEATED))
+		return;
+	for (i = 0; i < q->n; i++) {
+		const struct check_wr *other = check_queue_entry(q, i);
+
+		if (other == wr || other->wr_id != wr->wr_id)
+			continue;
+		check_report(FINDING_WR_ID_REPEATED,
+			     (struct check_other){ "posted before", other->stack },
+			     "qp%u has two outstanding %s requests with wr_id 0x%llx", qp->ord,
+			     q == &qp->qp.sq ? "send" : "receive", (unsigned long long)wr->wr_id);
+		return;
+	}
+}
+
+/* --- requests that the library refuses --- */
+
+static u64 request_bytes(const struct ibv_sge *sge, int n)
+{
+	u64 bytes = 0;
+	int i;
+
+	for (i = 0; i < n; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
+static bool request_explain_send(const struct check_obj *qp, const struct ibv_send_wr *wr,
+				 char *why, size_t size)
+{
+	const struct ibv_qp_cap *cap = &qp->qp.cap;
+	u64 bytes;
+
+	if (wr->num_sge < 0 || (u32)wr->num_sge > cap->max_send_sge) {
+		snprintf(why, size, "num_sge is %d: at most %u, max_send_sge of the queue pair",
+			 wr->num_sge, cap->max_send_sge);
+		return true;
+	}
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return false;
+	bytes = request_bytes(wr->sg_list, wr->num_sge);
+	if (bytes <= cap->max_inline_data)
+		return false;
+	snprintf(why, size,
+		 "%llu bytes with IBV_SEND_INLINE: at most %u, max_inline_data of the "
+		 "queue pair",
+		 (unsigned long long)bytes, cap->max_inline_data);
+	return true;
+}
+
+static bool request_explain_receive(const struct check_obj *qp, const struct ibv_recv_wr *wr,
+				    char *why, size_t size)
+{
+	u32 max = qp->qp.cap.max_recv_sge;
+
+	if (wr->num_sge >= 0 && (u32)wr->num_sge <= max)
+		return false;
+	snprintf(why, size, "num_sge is %d: at most %u, max_recv_sge of the queue pair",
+		 wr->num_sge, max);
+	return true;
+}
+
+void check_request_refused(const struct check_obj *qp, const struct tap_post *p)
+{
+	bool send = p->queue == TAP_SEND, known;
+	char why[128];
+	u64 wr_id;
+
+	if (!p->bad)
+		return;
+	known = send ? request_explain_send(qp, p->bad_send, why, sizeof(why))
+		     : request_explain_receive(qp, p->bad_recv, why, sizeof(why));
+	wr_id = send ? p->bad_send->wr_id : p->bad_recv->wr_id;
+	if (known)
+		check_report(FINDING_WR_POST_INVALID,
+			     (struct check_other){ "queue pair created", qp->stack },
+			     "qp%u refuses wr_id 0x%llx: %s", qp->ord, (unsigned long long)wr_id,
+			     why);
+}
+
+/* --- failures that the program does not notice --- */
+
+/*
+ * After a request has failed, all later ones are flushed. A program may post some before it
+ * notices, or one that marks the end. A queue's depth of them says that it does not look.
+ */
+void check_request_ignores(const struct check_obj *qp, struct check_queue *q)
+{
+	if (likely(!q->failed) || ++q->posts_after != q->cap + 1)
+		return;
+	check_report(FINDING_WC_STATUS_IGNORED,
+		     (struct check_other){ "failed completion polled", q->failed_stack },
+		     "qp%u: %u %s requests were posted after a completion with %s was polled: "
+		     "they are flushed",
+		     qp->ord, q->posts_after, q == &qp->qp.sq ? "send" : "receive",
+		     check_enum_name(&vnames_wc_status, q->failed));
+}

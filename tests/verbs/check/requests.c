@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Mistakes with single work requests. */
+#include "tests/lib/c/seed.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A receive in INIT is right, a send is not. */
+static void seed_early(struct seed *s)
+{
+	struct rc_opts init = rc_defaults;
+
+	init.until = IBV_QPS_INIT;
+	seed_open_with(s, 32, &init, &init);
+	if (s->wrong)
+		seed_write_buf(s, 1, IBV_SEND_SIGNALED);
+	seed_must(!seed_receive(s, 2), "post");
+	seed_close(s);
+}
+
+static int seed_read(struct seed *s, uint64_t wr_id)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, 64, s->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = IBV_WR_RDMA_READ;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.rdma.remote_addr = (uintptr_t)s->buf + 2048;
+	wr.wr.rdma.rkey = s->mr->rkey;
+	return ibv_post_send(s->qp[0], &wr, &bad);
+}
+
+static void seed_no_fence(struct seed *s)
+{
+	seed_open(s, 32);
+	seed_must(!seed_read(s, 1), "post");
+	seed_must(!seed_write_buf(s, 2, IBV_SEND_SIGNALED | (s->wrong ? 0 : IBV_SEND_FENCE)),
+		  "post");
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "status");
+	seed_close(s);
+}
+
+static void seed_wr_id(struct seed *s)
+{
+	seed_open(s, 32);
+	seed_must(!seed_receive(s, 1), "post");
+	seed_must(!seed_receive(s, s->wrong ? 1 : 2), "post");
+	seed_close(s);
+}
+
+static void seed_inline_large(struct seed *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+
+	seed_open(s, 32);
+	seed_must(!ibv_query_qp(s->qp[0], &attr, IBV_QP_CAP, &init), "ibv_query_qp");
+	sge = (struct ibv_sge){ (uintptr_t)s->buf, init.cap.max_inline_data + 1, s->mr->lkey };
+	wr.send_flags = s->wrong ? IBV_SEND_INLINE : 0;
+	seed_must(!seed_receive(s, 1), "post");
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad) == !s->wrong, "ibv_post_send");
+	seed_close(s);
+}
+
+static void seed_segments(struct seed *s)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_sge sge[256];
+	struct ibv_recv_wr wr = { .sg_list = sge }, *bad;
+	struct ibv_qp_attr attr;
+
+	seed_open(s, 32);
+	seed_must(!ibv_query_qp(s->qp[1], &attr, IBV_QP_CAP, &init), "ibv_query_qp");
+	memset(sge, 0, sizeof(sge));
+	wr.num_sge = (int)init.cap.max_recv_sge + s->wrong;
+	seed_must(wr.num_sge < 256, "max_recv_sge");
+	seed_must(!ibv_post_recv(s->qp[1], &wr, &bad) == !s->wrong, "ibv_post_recv");
+	seed_close(s);
+}
+
+/* A WRITE fails; the program goes on for more than the queue's depth. */
+static void seed_ignored(struct seed *s)
+{
+	uint32_t rkey;
+	uint64_t i;
+
+	seed_open(s, 64);
+	rkey = s->mr->rkey ^ (s->wrong ? 0x5a5a00 : 0);
+	for (i = 0; i < 5 * SEED_DEPTH; i++) {
+		seed_must(
+			!seed_write(s, i, IBV_SEND_SIGNALED, (uintptr_t)s->buf, s->mr->lkey, rkey),
+			"post");
+		seed_poll(s);
+	}
+	seed_close(s);
+}
+
+/* --- datagrams --- */
+
+static struct ibv_qp *seed_datagram_qp(struct seed *s)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.send_cq = s->cq,
+		.recv_cq = s->cq,
+		.cap = { SEED_DEPTH, SEED_DEPTH, 1, 1, 0 },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 1 };
+	struct ibv_qp *qp = ibv_create_qp(s->pd, &init);
+
+	seed_must(qp, "ibv_create_qp");
+	seed_must(!ibv_modify_qp(qp, &attr,
+				 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY),
+		  "INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	seed_must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "RTR");
+	attr.qp_state = IBV_QPS_RTS;
+	seed_must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "RTS");
+	return qp;
+}
+
+static void seed_handle_gone(struct seed *s)
+{
+	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_ah *ah;
+	struct ibv_qp *qp;
+
+	seed_open(s, 32);
+	qp = seed_datagram_qp(s);
+	to.grh.sgid_index = (uint8_t)rc_gid(s->ctx, &to.grh.dgid);
+	ah = ibv_create_ah(s->pd, &to);
+	seed_must(ah, "ibv_create_ah");
+	sge = (struct ibv_sge){ (uintptr_t)s->buf, 64, s->mr->lkey };
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = qp->qp_num;
+	wr.wr.ud.remote_qkey = 1;
+	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
+	if (!s->wrong)
+		seed_poll(s);
+	seed_must(!ibv_destroy_ah(ah), "ibv_destroy_ah");
+	if (s->wrong)
+		seed_poll(s);
+	ibv_destroy_qp(qp);
+	seed_close(s);
+}
+
+static const struct seed_case seeds[] = {
+	{ "early", seed_early },
+	{ "no_fence", seed_no_fence },
+	{ "wr_id", seed_wr_id },
+	{ "inline_large", seed_inline_large },
+	{ "segments", seed_segments },
+	{ "ignored", seed_ignored },
+	{ "handle_gone", seed_handle_gone },
+};
+
+int main(int argc, char **argv)
+{
+	return seed_main(argc, argv, seeds, sizeof(seeds) / sizeof(seeds[0]));
+}
