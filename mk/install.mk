@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 #
 # `make install` and `make uninstall` go by one list, INSTALLED: MODE:FILE:PLACE, the place below PREFIX, or
-# link:TARGET:PLACE for a symbolic link.
+# link:TARGET:PLACE for a symbolic link. LIBDIR= is where programs that link librdmaemu-ctl find it (lib); what the
+# command preloads is always in lib/rdmaemu, where it looks for it.
+
+LIBDIR	   ?= lib
 
 SHELLS	   := $(BUILD)/completion
 COMPLETION := $(addprefix $(SHELLS)/,rdmaemu.bash _rdmaemu rdmaemu.fish)
@@ -13,13 +16,13 @@ man_place = share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 INSTALLED := \
 	755:$(BIN):bin/rdmaemu \
 	755:$(REPLAY):bin/rdmaemu-replay \
-	755:$(LIB):lib/librdmaemu.so \
-	755:$(TAP):lib/librdmaemu-tap.so \
-	755:$(CTL_SO):lib/$(notdir $(CTL_SO)) \
-	link:$(notdir $(CTL_SO)):lib/$(CTL_ABI) \
-	link:$(CTL_ABI):lib/$(notdir $(CTL)).so \
-	644:$(CTL).a:lib/$(notdir $(CTL)).a \
-	644:$(CTL_PC):lib/pkgconfig/$(notdir $(CTL_PC)) \
+	644:$(LIB):lib/rdmaemu/librdmaemu.so \
+	644:$(TAP):lib/rdmaemu/librdmaemu-tap.so \
+	644:$(CTL_SO):$(LIBDIR)/$(notdir $(CTL_SO)) \
+	link:$(notdir $(CTL_SO)):$(LIBDIR)/$(CTL_ABI) \
+	link:$(CTL_ABI):$(LIBDIR)/$(notdir $(CTL)).so \
+	644:$(CTL).a:$(LIBDIR)/$(notdir $(CTL)).a \
+	644:$(CTL_PC):$(LIBDIR)/pkgconfig/$(notdir $(CTL_PC)) \
 	644:include/rdmaemu.h:include/rdmaemu.h \
 	644:include/rdmaemu-test.h:include/rdmaemu-test.h \
 	$(foreach page,$(MAN),644:$(page):$(call man_place,$(page))) \
@@ -29,7 +32,7 @@ INSTALLED := \
 	644:$(SHELLS)/rdmaemu.fish:share/fish/vendor_completions.d/rdmaemu.fish
 
 # Folders that nobody else has files in: removed with the last file.
-INSTALLED_FOLDERS := share/rdmaemu/profiles share/rdmaemu
+INSTALLED_FOLDERS := lib/rdmaemu share/rdmaemu/profiles share/rdmaemu
 
 $(SHELLS)/rdmaemu.bash: SHELL_NAME := bash
 $(SHELLS)/_rdmaemu: SHELL_NAME := zsh
@@ -56,10 +59,10 @@ $(BUILD)/host/print_completion: $(PRINT_COMPLETION_SRC) $(BIN)
 
 all: $(COMPLETION)
 
-# Made anew each time: PREFIX may be another. Under another name first: several may install at the same time.
+# Made anew each time: PREFIX and LIBDIR may be others. Under another name first: several may install at the same time.
 $(CTL_PC): libctl/rdmaemu-ctl.pc.in FORCE
 	@mkdir -p $(@D)
-	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@.$$$$ && mv $@.$$$$ $@
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' $< >$@.$$$$ && mv $@.$$$$ $@
 
 .PHONY: install uninstall
 install: all $(CTL_PC) ## install to PREFIX (/usr/local); DESTDIR= goes before it

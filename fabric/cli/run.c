@@ -23,20 +23,26 @@
 #include <unistd.h>
 
 #define LIB_ENV "RDMAEMU_LIB"
-#define LIB_REL "../lib/"
+/* Relative to the command: where `make install` puts libraries, and where `make` builds them. */
+static const char *const run_lib_dirs[] = { "../lib/rdmaemu", "../lib" };
 
 /* The path of a library that was built or installed with this command. */
 static int run_path_next_to(const char *name, char path[PATH_MAX])
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	size_t i;
 
 	if (n < 0)
 		return print_error("/proc/self/exe: %s", strerror(errno));
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
-	if (snprintf(path, PATH_MAX, "%s/" LIB_REL "%s", exe, name) >= PATH_MAX)
-		return print_error("%s: %s", exe, strerror(ENAMETOOLONG));
+	for (i = 0; i < ARRAY_SIZE(run_lib_dirs); i++) {
+		if (snprintf(path, PATH_MAX, "%s/%s/%s", exe, run_lib_dirs[i], name) >= PATH_MAX)
+			return print_error("%s: %s", exe, strerror(ENAMETOOLONG));
+		if (!access(path, F_OK))
+			break;
+	}
 	return 0;
 }
 

@@ -10,8 +10,8 @@ makes() {
 }
 check "make install" makes install DESTDIR="$root" PREFIX=/usr
 
-for file in bin/rdmaemu bin/rdmaemu-replay lib/librdmaemu.so lib/librdmaemu-tap.so lib/librdmaemu-ctl.a \
-	lib/pkgconfig/rdmaemu-ctl.pc include/rdmaemu.h share/bash-completion/completions/rdmaemu \
+for file in bin/rdmaemu bin/rdmaemu-replay lib/rdmaemu/librdmaemu.so lib/rdmaemu/librdmaemu-tap.so \
+	lib/librdmaemu-ctl.a lib/pkgconfig/rdmaemu-ctl.pc include/rdmaemu.h share/bash-completion/completions/rdmaemu \
 	share/zsh/site-functions/_rdmaemu share/fish/vendor_completions.d/rdmaemu.fish; do
 	check "it has $file" test -s "$root/usr/$file"
 done
@@ -25,8 +25,15 @@ is "links lead to the library" "$(readlink -f "$root/usr/lib/librdmaemu-ctl.so")
 	"$(echo "$root"/usr/lib/librdmaemu-ctl.so.*.*)"
 is "the .pc file has the prefix" "$(grep -c '^prefix=/usr$' "$root/usr/lib/pkgconfig/rdmaemu-ctl.pc")" 1
 is "the installed command is the one that was built" "$("$root/usr/bin/rdmaemu" --version)" "$("$RDMAEMU" --version)"
+is "which preloads the installed library" "$("$root/usr/bin/rdmaemu" run sh -c 'echo "$LD_PRELOAD"')" \
+	"$root/usr/lib/rdmaemu/librdmaemu.so"
 is "the completion is that of the command" "$(cat "$root/usr/share/bash-completion/completions/rdmaemu")" \
 	"$("$RDMAEMU" completion bash)"
+
+check "with LIBDIR=" makes install DESTDIR="$root.multiarch" PREFIX=/usr LIBDIR=lib/triplet
+check "the control library is there" test -s "$root.multiarch/usr/lib/triplet/librdmaemu-ctl.so"
+is "as the .pc file says" "$(grep '^libdir=' "$root.multiarch/usr/lib/triplet/pkgconfig/rdmaemu-ctl.pc")" \
+	'libdir=${prefix}/lib/triplet'
 
 # What others have there stays.
 echo other >"$root/usr/bin/other"
