@@ -22,6 +22,12 @@ ifneq ($(SYSROOT),)
 override CC := $(CC) --sysroot=$(SYSROOT)
 endif
 
+# Shared memory has 64-bit words, which programs of other word sizes could not take or publish at once.
+WORD	:= $(shell echo __SIZEOF_POINTER__ | $(CC) $(CFLAGS) -E -P - 2>/dev/null)
+ifneq ($(filter-out 8,$(WORD)),)
+$(error $(strip $(CC) $(CFLAGS)) compiles for words of $(WORD) bytes: rdmaemu needs a 64-bit machine, such as x86_64 or aarch64)
+endif
+
 # The shim is loaded into programs of any kind and must not export anything by accident; position-
 # independent objects serve the command as well, so that each source is compiled once.
 ALL_CFLAGS  = -std=gnu11 $(OPT) $(FRAMES) $(WARN) -I. -D_GNU_SOURCE -fPIC -fvisibility=hidden $(SAN) $(CFLAGS)
