@@ -142,6 +142,7 @@ include mk/litmus.mk
 include mk/fuzz.mk
 include mk/lint.mk
 include mk/install.mk
+include mk/package.mk
 
 -include $(shell find $(BUILD)/obj $(BUILD)/obj-steps $(BUILD)/tests/litmus/obj -name '*.d' 2>/dev/null)
 

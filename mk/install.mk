@@ -26,6 +26,7 @@ INSTALLED := \
 	644:include/rdmaemu.h:include/rdmaemu.h \
 	644:include/rdmaemu-test.h:include/rdmaemu-test.h \
 	$(foreach page,$(MAN),644:$(page):$(call man_place,$(page))) \
+	link:rdmaemu.1:share/man/man1/rdmaemu-replay.1 \
 	$(foreach file,$(wildcard profiles/*.conf),644:$(file):share/rdmaemu/profiles/$(notdir $(file))) \
 	644:$(SHELLS)/rdmaemu.bash:share/bash-completion/completions/rdmaemu \
 	644:$(SHELLS)/_rdmaemu:share/zsh/site-functions/_rdmaemu \

@@ -56,6 +56,9 @@ FAILING := $(T)/malloc/bin/rdmaemu
 .PHONY: tests
 tests: $(LIB_TOOLS) $(UNIT_BIN) $(APP_BIN) $(SYS_BIN) $(FAILING) $(T)/walk_engine $(T)/walk_verbs $(MUTANT_LIB) ## build the programs of the tests
 
+.PHONY: unit-tests
+unit-tests: $(LIB_TOOLS) $(UNIT_BIN) ## build the programs of the unit tests alone
+
 define mutant
 $(T)/mutants/$(1)/mutant.c: $(call mutant_src,$(1)) tests/mutants/$(1).sed
 	@mkdir -p $$(@D)

@@ -9,6 +9,7 @@
 #	guest	to compile, and what makes and runs the guests of tests/guest/
 #	arm64	to compile for arm64 (tests/arm64.sh has the libraries), and what runs it
 #	apps	to compile, and the applications of docs/guide/applications.md
+#	deb	to compile, and what `make deb` and `make check-reproducible` build packages with
 #	san	that of test, and valgrind
 #	lint	to compile the tests, and what `make lint` runs
 #	format	clang-format alone
@@ -24,6 +25,7 @@ GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 procps util-linux iproute2"
+DEB="debhelper dpkg-dev faketime libcunit1-dev python3"
 
 packages=
 for set; do
@@ -34,11 +36,12 @@ for set; do
 	guest) packages="$packages $BUILD $GUEST" ;;
 	arm64) packages="$packages $ARM64" ;;
 	apps) packages="$packages $BUILD $APPS" ;;
+	deb) packages="$packages $BUILD $DEB" ;;
 	san) packages="$packages $BUILD $TEST valgrind" ;;
 	lint) packages="$packages $BUILD libcunit1-dev clang-tidy cppcheck" ;;
 	format) packages="$packages clang-format" ;;
 	*)
-		echo "deps: no such set: $set; expected build, demo, test, guest, arm64, apps, san, lint or format" >&2
+		echo "deps: no such set: $set; expected build, demo, test, guest, arm64, apps, deb, san, lint or format" >&2
 		exit 2
 		;;
 	esac

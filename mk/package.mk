@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+#
+# Packages: made of what `make dist` writes, as a distribution would, and not of the files of this tree.
+
+DIST_NAME := rdmaemu-$(VERSION)
+DIST	  := $(BUILD)/$(DIST_NAME).tar.gz
+
+# git writes the files of a commit with the commit's date: the same bytes each time.
+.PHONY: dist
+dist: ## write the files of the last commit to build/rdmaemu-VERSION.tar.gz
+	@mkdir -p $(BUILD)
+	@git diff --quiet HEAD || echo "dist: changes that are not committed are left out" >&2
+	$(Q)git -c tar.tar.gz.command='gzip -9cn' archive --format=tar.gz --prefix=$(DIST_NAME)/ -o $(DIST) HEAD
+	$(call say,DIST,$(DIST))
+
+.PHONY: deb
+deb: dist ## install what is missing, and build Debian's packages of the last commit in build/deb
+	@$(if $(NO_DEPS),:,tests/deps.sh deb)
+	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/deb.sh $(DIST) $(BUILD)/deb
+
+.PHONY: check-packages check-reproducible
+check-packages: ## build, install, use and purge packages on bare roots of Debian SUITES=; needs root and mmdebstrap
+	@tests/packages.sh $(SUITES)
+
+check-reproducible: dist ## build the packages twice, elsewhere, at other dates, and compare their bytes
+	@$(if $(NO_DEPS),:,tests/deps.sh deb)
+	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/reproducible.sh $(DIST)
