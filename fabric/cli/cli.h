@@ -8,6 +8,7 @@
 #include "fabric/cli/control.h"
 #include "fabric/proto/version.h"
 
+#include <json-c/json.h>
 #include <stdio.h>
 
 /** cli_main() - run the verb that the words of a command line call. Return: exit status. */
@@ -30,6 +31,11 @@ int verb_port_link(struct opts *o, const struct fabric_paths *p, int argc, char 
 int ctl_print_error(const struct opts *o, int err);
 /** ctl_print_text() - ask the fabric for text, by @op, and print it. Return: the exit status. */
 int ctl_print_text(const struct opts *o, const struct fabric_paths *p, u32 op);
+/**
+ * ctl_request_json() - ask the fabric for text, by m->op and what belongs to that, and parse it.
+ * Return: 0 with the object in *@root, and the answer in *@m; or -errno.
+ */
+int ctl_request_json(const struct fabric_paths *p, struct proto_msg *m, struct json_object **root);
 int verb_fault_add(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fault_remove(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

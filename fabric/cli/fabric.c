@@ -4,6 +4,7 @@
  */
 #include "fabric/cli/cli.h"
 #include "fabric/cli/scenario.h"
+#include "fabric/cli/view/view.h"
 #include "fabric/common/text_io.h"
 
 #include <json-c/json.h>
@@ -68,6 +69,28 @@ int ctl_print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 	return ret ? ctl_print_error(o, ret) : memfd_print(fd, stdout);
 }
 
+int ctl_request_json(const struct fabric_paths *p, struct proto_msg *m, struct json_object **root)
+{
+	struct json_tokener *tok;
+	size_t len = 0;
+	char *text;
+	int fd, ret;
+
+	*root = NULL;
+	m->flags |= PROTO_F_JSON;
+	ret = ctl_request_text(p, m, &fd);
+	if (ret)
+		return ret;
+	text = memfd_map(fd, &len);
+	close(fd);
+	tok = json_tokener_new();
+	*root = text && tok ? json_tokener_parse_ex(tok, text, (int)len) : NULL;
+	json_tokener_free(tok);
+	if (text)
+		munmap(text, len);
+	return *root ? 0 : -EPROTO;
+}
+
 static int status_print_audited(const struct opts *o, const struct fabric_paths *p)
 {
 	struct proto_msg m;
@@ -88,10 +111,32 @@ static int status_print_audited(const struct opts *o, const struct fabric_paths 
 	return ret || m.flags & (PROTO_F_BUSY | PROTO_F_UNSOUND) ? 1 : 0;
 }
 
+static int status_print_metrics(const struct opts *o, const struct fabric_paths *p)
+{
+	struct proto_msg status = { .op = PROTO_STATUS }, list = { .op = PROTO_FAULT_LIST };
+	struct json_object *root = NULL, *faults = NULL;
+	int ret;
+
+	ret = ctl_request_json(p, &status, &root);
+	if (!ret)
+		ret = ctl_request_json(p, &list, &faults);
+	if (!ret)
+		metrics_print(stdout, root, faults, o->prometheus);
+	json_object_put(root);
+	json_object_put(faults);
+	return ret ? ctl_print_error(o, ret) : 0;
+}
+
 int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
+	if (o->prometheus && (o->json || o->audit || o->verbose)) {
+		print_error("status: --prometheus: expected no --json, --audit or --verbose");
+		return EXIT_USAGE;
+	}
+	if (o->prometheus)
+		return status_print_metrics(o, p);
 	return o->audit ? status_print_audited(o, p) : ctl_print_text(o, p, PROTO_STATUS);
 }
 
@@ -153,41 +198,25 @@ static long status_number(struct json_object *root, const char *key)
 
 int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
-	struct proto_msg m = { .op = PROTO_STATUS, .flags = PROTO_F_JSON };
-	struct json_tokener *tok;
+	struct proto_msg m = { .op = PROTO_STATUS };
 	struct json_object *root;
-	size_t len = 0;
-	char *text;
-	int fd, ret;
+	int ret;
 
 	(void)argc;
 	(void)argv;
-	ret = ctl_request_text(p, &m, &fd);
+	ret = ctl_request_json(p, &m, &root);
 	if (ret == -ENOENT || ret == -ECONNREFUSED || ret == -EPIPE) {
 		printf("fabric %s: not running\n", o->fabric);
 		return 1;
 	}
 	if (ret)
 		return ctl_print_error(o, ret);
-	text = memfd_map(fd, &len);
-	close(fd);
-	tok = json_tokener_new();
-	root = text && tok ? json_tokener_parse_ex(tok, text, (int)len) : NULL;
-	if (!root) {
-		print_error("fabric %s: its answer is not JSON", o->fabric);
-		ret = 1;
-	} else {
-		printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue "
-		       "pairs%s\n",
-		       o->fabric, status_number(root, "pid"), status_number(root, "devices"),
-		       status_number(root, "clients"), status_number(root, "qps"),
-		       status_number(root, "isolated")	     ? ", isolated"
-		       : status_number(root, "real_devices") ? ", of real devices"
-							     : "");
-	}
+	printf("fabric %s: running, process %ld, %ld devices, %ld programs, %ld queue pairs%s\n",
+	       o->fabric, status_number(root, "pid"), status_number(root, "devices"),
+	       status_number(root, "clients"), status_number(root, "qps"),
+	       status_number(root, "isolated")	     ? ", isolated"
+	       : status_number(root, "real_devices") ? ", of real devices"
+						     : "");
 	json_object_put(root);
-	json_tokener_free(tok);
-	if (text)
-		munmap(text, len);
-	return ret;
+	return 0;
 }

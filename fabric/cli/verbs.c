@@ -91,7 +91,8 @@ static const struct verb verbs[] = {
 	{ .name = "status",
 	  .args = "[OPTION]...",
 	  .summary = "Show a fabric's nodes, devices, programs and queue pairs",
-	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT) | OPT_BIT(OPT_VERBOSE),
+	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT) | OPT_BIT(OPT_VERBOSE) |
+		   OPT_BIT(OPT_PROMETHEUS),
 	  .group = GROUP_FABRIC,
 	  .run = verb_status },
 	{ .name = "log",

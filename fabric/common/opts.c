@@ -66,6 +66,9 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_JSON] = { "json", 0, NULL, NULL, false, "print JSON" },
 	[OPT_AUDIT] = { "audit", 0, NULL, NULL, false,
 			"also check the consistency of the HCA's memory" },
+	[OPT_PROMETHEUS] = { "prometheus", 0, "[=openmetrics|text]", NULL, false,
+			     "print metrics, as OpenMetrics, or in the older text format of "
+			     "Prometheus" },
 	[OPT_SCENARIO] = { "scenario", 0, "FILE", "RDMAEMU_SCENARIO", true,
 			   "read fault rules from FILE, see rdmaemu-faults(7)" },
 	[OPT_DRY_RUN] = { "dry-run", 0, NULL, NULL, false,
@@ -227,6 +230,8 @@ const struct opt_def *opts_def(enum opt_id id)
 /* The value of an option that is given without one. */
 static const char *opts_omitted_value(enum opt_id id)
 {
+	if (id == OPT_PROMETHEUS)
+		return "openmetrics";
 	return id == OPT_CHAOS ? CHAOS_RANDOM : "yes";
 }
 

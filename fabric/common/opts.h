@@ -62,6 +62,7 @@ enum opt_id {
 	OPT_PORT,
 	OPT_JSON,
 	OPT_AUDIT,
+	OPT_PROMETHEUS,
 	OPT_SCENARIO,
 	OPT_DRY_RUN,
 	OPT_MUST_FIRE,
@@ -162,6 +163,13 @@ enum opts_real {
 	REAL_RULES, /* the machine's own, and a fabric without devices: rules, journal */
 };
 
+/** enum metrics_format - formats of metrics. */
+enum metrics_format {
+	METRICS_NONE,
+	METRICS_OPEN, /* OpenMetrics 1.0 */
+	METRICS_TEXT, /* the text format of Prometheus, version 0.0.4 */
+};
+
 /**
  * struct opts - all settings.
  * @level: where each came from (enum opt_level)
@@ -180,6 +188,7 @@ struct opts {
 	bool control;
 	bool json;
 	bool audit;
+	enum metrics_format prometheus; /* METRICS_NONE: not given */
 	bool dry_run;
 	bool must_fire;
 	bool help;

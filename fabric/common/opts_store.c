@@ -113,6 +113,16 @@ static bool opt_set_mode(struct opts *o, const char *value)
 	return mode >= 0;
 }
 
+static bool opt_set_prometheus(struct opts *o, const char *value)
+{
+	static const char *const words[] = { "openmetrics", "text", NULL };
+	int word = opt_word_index(value, words);
+
+	if (word >= 0)
+		o->prometheus = word ? METRICS_TEXT : METRICS_OPEN;
+	return word >= 0;
+}
+
 static bool opt_set_real(struct opts *o, const char *value)
 {
 	bool yes;
@@ -237,6 +247,7 @@ static const struct opt_value {
 	[OPT_PORT] = A_NUMBER(32, port, 1, 255, "a port's number, 1 or more"),
 	[OPT_JSON] = A_SWITCH(json),
 	[OPT_AUDIT] = A_SWITCH(audit),
+	[OPT_PROMETHEUS] = BY(opt_set_prometheus, "openmetrics or text"),
 	[OPT_SCENARIO] = A_TEXT(scenario, "a file"),
 	[OPT_DRY_RUN] = A_SWITCH(dry_run),
 	[OPT_MUST_FIRE] = A_SWITCH(must_fire),
