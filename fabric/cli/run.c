@@ -10,6 +10,7 @@
 #include "fabric/cli/program_check.h"
 #include "fabric/cli/real.h"
 #include "fabric/cli/record.h"
+#include "fabric/cli/run_result.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/common/parse.h"
 #include "fabric/proto/program.h"
@@ -223,8 +224,8 @@ static int run_set_number(const struct opts *o, u32 *run)
 	char text[16];
 	u64 n;
 
-	if (outer && !o->scenario[0] && !o->explain && !o->capture[0] &&
-	    parse_number(outer, ~0u, &n))
+	if (outer && !o->scenario[0] && !o->explain && !o->capture[0] && !o->junit[0] &&
+	    !o->tap[0] && parse_number(outer, ~0u, &n))
 		*run = (u32)n;
 	while (!*run)
 		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
@@ -268,12 +269,18 @@ static int run_real_checked(const struct opts *o, char **argv)
 /* Stay as the program's parent, to report at its end. */
 static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32 run, char **argv)
 {
+	enum run_result result, written = RUN_DONE;
+	struct run_clock began;
 	int status, ret;
 
+	run_result_begin(&began);
 	ret = child_run(argv, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
-	return run_end_as(o, run_report_print(o, p, run, wrapper_innermost(argv)), status);
+	result = run_report_print(o, p, run, wrapper_innermost(argv));
+	if (run_result_is_wanted(o))
+		written = run_result_write(o, p, run, argv, status, &began);
+	return run_end_as(o, result > written ? result : written, status);
 }
 
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -318,7 +325,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	if (run_set_env(o, p, &m) || run_set_check_env(o) || (o->out[0] && record_start(o, argv)) ||
 	    run_capture_start(o, p) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
-	parent = run_report_is_wanted(o, p);
+	parent = run_report_is_wanted(o, p) || run_result_is_wanted(o);
 	if (run_end_lease_setup(o, sock, m.flags, parent))
 		return EXIT_TROUBLE;
 	if (parent)

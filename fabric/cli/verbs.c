@@ -18,8 +18,8 @@ static const struct verb verbs[] = {
 	  .args = "[OPTION]... [--] PROGRAM [ARG]...",
 	  .summary = "Run a program on a fabric, which it starts if needed",
 	  .help = "rdmaemu becomes the program and passes on its exit status, its signals and its "
-		  "terminal. With --explain, --check, --capture or fault rules it stays as the "
-		  "program's parent, and passes them on all the same.\n"
+		  "terminal. With --explain, --check, --capture, --junit, --tap or fault rules it "
+		  "stays as the program's parent, and passes them on all the same.\n"
 		  "A fabric that a run has started begins anew for the next one when no program "
 		  "is left on it.\n"
 		  "With --real nothing is preloaded and no fabric is used: the program sees what "
@@ -35,7 +35,8 @@ static const struct verb verbs[] = {
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
-		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | CHECK,
+		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_JUNIT) |
+		   OPT_BIT(OPT_TAP) | CHECK,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

@@ -32,4 +32,18 @@ static inline void json_add_str(struct json_object *o, const char *key, const ch
 	json_add(o, key, json_object_new_string(v));
 }
 
+/** json_get_int() - a number of an object; 0: it has none. @o may be NULL, as below. */
+static inline u64 json_get_int(struct json_object *o, const char *key)
+{
+	return (u64)json_object_get_int64(json_object_object_get(o, key));
+}
+
+/** json_get_str() - a text of an object, or a number as text; "": it has none. */
+static inline const char *json_get_str(struct json_object *o, const char *key)
+{
+	const char *text = json_object_get_string(json_object_object_get(o, key));
+
+	return text ? text : "";
+}
+
 #endif

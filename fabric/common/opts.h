@@ -72,6 +72,8 @@ enum opt_id {
 	OPT_LAST,
 	OPT_VERBOSE,
 	OPT_EXPLAIN,
+	OPT_JUNIT,
+	OPT_TAP,
 	OPT_TRACE,
 	OPT_NODES,
 	OPT_CAPTURE,
@@ -257,6 +259,8 @@ struct opts {
 	char check_json[PATH_MAX]; /* likewise */
 	char check_sarif[PATH_MAX]; /* likewise */
 	bool gen_suppressions;
+	char junit[PATH_MAX]; /* "": not given */
+	char tap[PATH_MAX]; /* likewise */
 };
 
 /** opts_init() - defaults. */

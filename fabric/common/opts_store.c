@@ -258,6 +258,8 @@ static const struct opt_value {
 	[OPT_LAST] = A_NUMBER(32, last, 1, 1000, "a number, 1 or more"),
 	[OPT_VERBOSE] = A_SWITCH(verbose),
 	[OPT_EXPLAIN] = A_SWITCH(explain),
+	[OPT_JUNIT] = A_TEXT(junit, "a file"),
+	[OPT_TAP] = A_TEXT(tap, "a file"),
 	[OPT_TRACE] = A_TEXT(trace, "a file"),
 	[OPT_NODES] = A_TEXT(nodes, "NAME=ADDRESS,..."),
 	[OPT_CAPTURE] = A_TEXT(capture, "a file"),

@@ -44,24 +44,46 @@ static struct json_object *rule_json(const struct fabric *f, const struct fault_
 	return o;
 }
 
-struct json_object *fault_list_json(const struct fabric *f)
+/*
+ * Whether the rule must have fired at the end of a run with the scenario @q->place ("": with none).
+ * A rule marked `must-fire` of another run's scenario may fire later.
+ */
+static bool rule_must_fire(const struct fault_rule *r, const struct proto_fault *q)
+{
+	size_t n = strnlen(q->place, sizeof(q->place));
+	bool own = n && !strncmp(r->place, q->place, n) && r->place[n] == ':';
+
+	if (q->n && (own || !n))
+		return true;
+	return r->what.must_fire && (own || !r->place[0]);
+}
+
+/* @end_of: the run at whose end they are listed, or NULL */
+static struct json_object *list_json(const struct fabric *f, const struct proto_fault *end_of)
 {
 	struct json_object *root = json_object_new_object(), *all = json_object_new_array();
 	const struct faults *t = f->faults;
+	struct json_object *one;
 	u32 i;
 
-	for (i = 0; i < t->high; i++)
-		if (t->rule[i].id)
-			json_append(all, rule_json(f, &t->rule[i]));
+	for (i = 0; i < t->high; i++) {
+		if (!t->rule[i].id)
+			continue;
+		one = rule_json(f, &t->rule[i]);
+		if (end_of)
+			json_add(one, "must_fire",
+				 json_object_new_boolean(rule_must_fire(&t->rule[i], end_of)));
+		json_append(all, one);
+	}
 	json_add(root, "seed", json_object_new_uint64(f->hca->seed));
 	json_add(root, "random", json_object_new_boolean(t->random));
 	json_add(root, "faults", all);
 	return root;
 }
 
-static void list_write_json(const struct fabric *f, FILE *out)
+struct json_object *fault_list_json(const struct fabric *f)
 {
-	json_print(out, fault_list_json(f));
+	return list_json(f, NULL);
 }
 
 static void list_write_text(const struct fabric *f, FILE *out)
@@ -79,20 +101,6 @@ static void list_write_text(const struct fabric *f, FILE *out)
 				(unsigned long long)r->seen, (unsigned long long)r->hits, r->text,
 				r->place[0] ? "  # " : "", r->place);
 	}
-}
-
-/*
- * Whether the rule must have fired at the end of a run with the scenario @q->place ("": with none).
- * A rule marked `must-fire` of another run's scenario may fire later.
- */
-static bool rule_must_fire(const struct fault_rule *r, const struct proto_fault *q)
-{
-	size_t n = strnlen(q->place, sizeof(q->place));
-	bool own = n && !strncmp(r->place, q->place, n) && r->place[n] == ':';
-
-	if (q->n && (own || !n))
-		return true;
-	return r->what.must_fire && (own || !r->place[0]);
 }
 
 static void list_write_unfired(const struct fault_rule *r, bool must, FILE *out)
@@ -137,10 +145,10 @@ int fault_list_memfd(struct fabric *f, struct proto_msg *m)
 
 	if (!out)
 		return -ENOMEM;
-	if (m->flags & PROTO_F_SUMMARY)
+	if (m->flags & PROTO_F_JSON)
+		json_print(out, list_json(f, m->flags & PROTO_F_SUMMARY ? &m->fault : NULL));
+	else if (m->flags & PROTO_F_SUMMARY)
 		list_write_summary(f, &m->fault, out);
-	else if (m->flags & PROTO_F_JSON)
-		list_write_json(f, out);
 	else
 		list_write_text(f, out);
 	return text_end(&text);

@@ -89,7 +89,8 @@ enum proto_op {
 	/*
 	 * FAULT_LIST: out: as STATUS. PROTO_F_SUMMARY: lines for the end of a run, maybe none; in:
 	 * fault.place: its scenario, fault.n: all rules of it must have fired, without one all of
-	 * the fabric; out: fault.id: how many rules had to fire, fault.n: how many did not.
+	 * the fabric; out: fault.id: how many rules had to fire, fault.n: how many did not. With
+	 * PROTO_F_JSON as well: all rules, each with whether it had to fire.
 	 */
 	PROTO_FAULT_LIST,
 	/* CALL: in: call.id. out: call.err, call.event: how the call fails; 0: it does not. */
