@@ -108,6 +108,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_LOSSY] = { "lossy", 0, NULL, NULL, false,
 			"leave packets out of the capture, and count them, instead of blocking "
 			"senders" },
+	[OPT_CHROME] = { "chrome", 0, "FILE", NULL, false,
+			 "write FILE for Perfetto and Chrome, compressed if it is called *.gz" },
 	[OPT_DATA] = { "data", 0, NULL, NULL, false,
 		       "include message payloads and the contents of memory" },
 	[OPT_PACE] = { "pace", 0, "fast|recorded", NULL, false,

@@ -83,6 +83,7 @@ enum opt_id {
 	OPT_RING_FILES,
 	OPT_LOSSY,
 	OPT_ERF,
+	OPT_CHROME,
 	OPT_DATA,
 	OPT_PACE,
 	OPT_REAL,
@@ -261,6 +262,7 @@ struct opts {
 	bool gen_suppressions;
 	char junit[PATH_MAX]; /* "": not given */
 	char tap[PATH_MAX]; /* likewise */
+	char chrome[PATH_MAX]; /* likewise */
 };
 
 /** opts_init() - defaults. */

@@ -268,6 +268,7 @@ static const struct opt_value {
 	[OPT_RING_SIZE] = BY(opt_set_ring_size, "bytes, 4096 or more, maybe with K, M or G"),
 	[OPT_RING_FILES] = A_NUMBER(32, ring_files, 1, 99999, "a number of files, 1 to 99999"),
 	[OPT_LOSSY] = A_SWITCH(lossy),
+	[OPT_CHROME] = A_TEXT(chrome, "a file"),
 	[OPT_DATA] = A_SWITCH(data),
 	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
 	[OPT_REAL] = BY(opt_set_real, "auto, yes, no, or names of devices, with commas between"),
