@@ -25,6 +25,7 @@
 #include "fabric/proto/calls.h"
 #include "fabric/proto/proto.h"
 #include "fabric/proto/seg_map.h"
+#include "libshim/interpose/export.h"
 
 /**
  * struct shim_client - this process as a client of its fabric.
@@ -58,7 +59,7 @@ struct shim_client {
 
 /* --- client.c --- */
 
-extern struct shim_client shim;
+extern struct shim_client shim SHIM_HIDDEN;
 
 /* Around fork() and while a client is made. */
 void shim_client_lock(void);

@@ -217,7 +217,7 @@ static int shim_ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const s
 
 	(void)ctx;
 	(void)key;
-	if (likely(!shim_on_valgrind))
+	if (likely(!shim_on_thread_checker))
 		return vm_copy(&vm, dst, doff, src, soff, len);
 	shim_valgrind_acquire();
 	ret = vm_copy(&vm, dst, doff, src, soff, len);

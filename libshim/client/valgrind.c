@@ -16,20 +16,22 @@ enum vg_request {
 	VG_HAPPENS_BEFORE = 0x48470121, /* DRD has the same */
 	VG_HAPPENS_AFTER = 0x48470122,
 	VG_HELGRIND_UNTRACKED = 0x48470127,
+	VG_HELGRIND_ABITS = 0x4847012e,
+	VG_DRD_THREAD = 0x44520000,
 	VG_DRD_SUPPRESS = 0x44520002,
 	VG_MEMCHECK_NOACCESS = 0x4d430000,
 	VG_MEMCHECK_DISABLE_REPORTING = 0x4d43000e,
 };
 
 bool shim_on_valgrind;
+bool shim_on_thread_checker;
 
 static u64 sync_point; /* its address stands for all queues */
 static const void *volatile kept; /* memcheck's leak search finds it */
 
 #if defined(__x86_64__)
-static u64 vg_ask(enum vg_request request, u64 a, u64 b)
+static u64 vg_request_args(volatile u64 args[6])
 {
-	volatile u64 args[6] = { request, a, b };
 	u64 answer;
 
 	__asm__ volatile("rolq $3, %%rdi; rolq $13, %%rdi; rolq $61, %%rdi; rolq $51, %%rdi;"
@@ -49,9 +51,8 @@ static const void *thread_tls_table(void)
 	return table;
 }
 #elif defined(__aarch64__)
-static u64 vg_ask(enum vg_request request, u64 a, u64 b)
+static u64 vg_request_args(volatile u64 args[6])
 {
-	volatile u64 args[6] = { request, a, b };
 	register u64 answer __asm__("x3") = 0;
 	register volatile u64 *at __asm__("x4") = args;
 
@@ -68,11 +69,9 @@ static const void *thread_tls_table(void)
 	return *(const void *const *)__builtin_thread_pointer();
 }
 #else
-static u64 vg_ask(enum vg_request request, u64 a, u64 b)
+static u64 vg_request_args(volatile u64 args[6])
 {
-	(void)request;
-	(void)a;
-	(void)b;
+	(void)args;
 	return 0;
 }
 
@@ -81,6 +80,13 @@ static const void *thread_tls_table(void)
 	return NULL;
 }
 #endif
+
+static u64 vg_ask(enum vg_request request, u64 a, u64 b)
+{
+	volatile u64 args[6] = { request, a, b };
+
+	return vg_request_args(args);
+}
 
 void shim_valgrind_exclude(const void *at, u64 size)
 {
@@ -110,11 +116,21 @@ static int exclude_variables(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* Only helgrind knows how much of a range may be accessed, and only DRD numbers threads. */
+static bool tool_checks_threads(void)
+{
+	volatile u8 known = 0;
+	volatile u64 args[6] = { VG_HELGRIND_ABITS, (uintptr_t)&known, 0, 1 };
+
+	return vg_request_args(args) || vg_ask(VG_DRD_THREAD, 0, 0);
+}
+
 void shim_valgrind_start(void)
 {
 	if (shim_on_valgrind || !vg_ask(VG_RUNNING, 0, 0))
 		return;
 	shim_on_valgrind = true;
+	shim_on_thread_checker = tool_checks_threads();
 	dl_iterate_phdr(exclude_variables, NULL);
 }
 

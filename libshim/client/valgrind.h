@@ -10,11 +10,14 @@
 #define LIBSHIM_CLIENT_VALGRIND_H
 
 #include "emulator/types.h"
+#include "libshim/interpose/export.h"
 
 /** shim_on_valgrind - whether the program runs under valgrind. */
-extern bool shim_on_valgrind;
+extern bool shim_on_valgrind SHIM_HIDDEN;
+/** shim_on_thread_checker - whether it runs under helgrind or DRD. */
+extern bool shim_on_thread_checker SHIM_HIDDEN;
 
-/** shim_valgrind_start() - set the flag, and exclude the shim's own variables. */
+/** shim_valgrind_start() - set the flags, and exclude the shim's own variables. */
 void shim_valgrind_start(void);
 /** shim_valgrind_exclude() - exclude memory whose users synchronise without locks. */
 void shim_valgrind_exclude(const void *at, u64 size);
@@ -24,7 +27,10 @@ void shim_valgrind_exclude(const void *at, u64 size);
  * accesses to it no errors.
  */
 void shim_valgrind_leave_out(const void *at, u64 size);
-/** shim_valgrind_acquire() - all that happened before shim_valgrind_release() calls did so. */
+/**
+ * shim_valgrind_acquire() - all that happened before shim_valgrind_release() calls did so. Both are
+ * for thread checkers: callers test @shim_on_thread_checker, so that no other tool counts them.
+ */
 void shim_valgrind_acquire(void);
 void shim_valgrind_release(void);
 /** shim_valgrind_keep_thread() - in a thread that never ends: its memory is no leak. */

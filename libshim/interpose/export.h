@@ -7,4 +7,7 @@
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
+/* A variable of another file of the shim: it is addressed without the GOT. */
+#define SHIM_HIDDEN __attribute__((visibility("hidden")))
+
 #endif

@@ -34,6 +34,7 @@
 #include "emulator/hca.h"
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/valgrind.h"
+#include "libshim/interpose/export.h"
 
 /* verbs.h defines these names as macros; the shim defines the functions of these names. */
 #undef ibv_reg_mr
@@ -76,13 +77,13 @@ static inline void shim_lock(struct shim_lock *l)
 				sched_yield();
 		}
 	}
-	if (unlikely(shim_on_valgrind))
+	if (unlikely(shim_on_thread_checker))
 		shim_valgrind_acquire();
 }
 
 static inline void shim_unlock(struct shim_lock *l)
 {
-	if (unlikely(shim_on_valgrind))
+	if (unlikely(shim_on_thread_checker))
 		shim_valgrind_release();
 	store_release(&l->held, 0);
 }
@@ -109,7 +110,7 @@ struct shim_objs {
 
 /* --- objects.c --- */
 
-extern struct shim_objs *objs;
+extern struct shim_objs *objs SHIM_HIDDEN;
 extern pthread_mutex_t objs_lock;
 extern struct shim_context *contexts; /* open, or closed with objects left */
 
