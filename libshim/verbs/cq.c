@@ -48,8 +48,7 @@ static void cq_set_ring(const struct shim_context *ctx, struct shim_cq *cq, u64 
 	cq->ctl = shim_seg_at(ring);
 	cq->entries = shim_seg_at(ring + CQ_HDR);
 	cq->mask = depth - 1;
-	cq->cons = 0;
-	shim_cq_publish(cq);
+	shim_cq_publish(cq, 0);
 	cq->cq.cqe = (int)min_u32(depth, shim_limits_now(ctx, &buf)->max_cqe);
 }
 
@@ -169,14 +168,14 @@ static int cq_swap_ring(struct shim_context *ctx, struct shim_cq *cq, u64 ring, 
 	struct hca_cmd cmd = { .op = CMD_RESIZE_CQ, .handle = cq->cq.handle };
 	int ret;
 
-	shim_cq_publish(cq);
+	shim_cq_publish(cq, cq->cons);
 	/* The engine goes on in the new ring before this process knows. */
 	shim_cq_look_locked(cq);
 	cmd.cq.ring = ring;
 	cmd.cq.depth = depth;
 	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret) {
-		shim_cq_publish(cq);
+		shim_cq_publish(cq, cq->cons);
 		return ret;
 	}
 	shim_seg_free(cq->ring, cq->ring_size);

@@ -22,7 +22,8 @@ struct shim_channel {
  * @cons: entries consumed; published in ctl->cons at the end of each poll
  * @look: where a poll looks first, without the lock: @cons as published, and the place of the next
  *        entry; see shim_cq_publish()
- * @empty_polls: polls that found nothing; every so often one of them does pending work
+ * @idle_tick: grows with each poll that found nothing; the one at which it is 0 does pending work
+ * @empty_polls: polls that found nothing, counted at those
  * @idle: how its poller waits for the fabric process; @shared: for a peer that has no CPU
  * @ts_format: of the entries
  * @wall: cq_ex: entries show wall clock time; @wall_off: its distance from the fabric's clock
@@ -53,6 +54,7 @@ struct shim_cq {
 	u32 cons;
 	u64 look;
 	u32 mask;
+	u32 idle_tick;
 	u32 empty_polls;
 	struct poll_idle idle;
 	struct poll_shared shared;
@@ -77,19 +79,20 @@ static inline int shim_cq_check(struct ibv_cq *cq, const struct ibv_context *ibc
 }
 
 /* In @look: an offset in the segment, in cache lines, above the number of the entry there. */
-#define CQ_LOOK(off, seq) ((u64)(off) / 64 << 32 | (u32)(seq))
+#define CQ_LOOK(line, seq) ((u64)(line) << 32 | (u32)(seq))
 _Static_assert(SEG_SIZE / 64 <= 1ULL << 32, "an offset in cache lines has 32 bits");
 
 /**
- * shim_cq_publish() - the entries before @cons are the engine's again, and polls look at the next
- * one. CQ lock held.
+ * shim_cq_publish() - the entries before @cons are consumed: they are the engine's again, and polls
+ * look at the next one. CQ lock held.
  */
-static inline void shim_cq_publish(struct shim_cq *cq)
+static inline void shim_cq_publish(struct shim_cq *cq, u32 cons)
 {
-	u64 off = cq->ring + CQ_HDR + (u64)(cq->cons & cq->mask) * sizeof(struct cqe);
+	u64 line = (cq->ring + CQ_HDR) / 64 + (u64)(cons & cq->mask) * (sizeof(struct cqe) / 64);
 
-	store_release(&cq->look, CQ_LOOK(off, cq->cons + 1));
-	store_release(&cq->ctl->cons, cq->cons);
+	cq->cons = cons;
+	store_release(&cq->look, CQ_LOOK(line, cons + 1));
+	store_release(&cq->ctl->cons, cons);
 }
 
 /**
@@ -98,7 +101,7 @@ static inline void shim_cq_publish(struct shim_cq *cq)
  */
 static inline void shim_cq_look_locked(struct shim_cq *cq)
 {
-	store_release(&cq->look, CQ_LOOK(cq->ring, 0));
+	store_release(&cq->look, CQ_LOOK(cq->ring / 64, 0));
 }
 
 /* --- cq.c --- */

@@ -45,7 +45,7 @@ static void batch_retire(struct shim_cq *cq)
 	if (cq->cur)
 		cq->cons++;
 	cq->cur = NULL;
-	shim_cq_publish(cq);
+	shim_cq_publish(cq, cq->cons);
 }
 
 /*

@@ -32,6 +32,7 @@
 #include "libshim/verbs/srq.h"
 
 #define IDLE_POLLS   32 /* empty polls between two reads of the token's cache line */
+#define IDLE_TICK    (1u << 27) /* IDLE_POLLS of them are 2^32 */
 #define SHARED_POLLS 512 /* empty polls between two reads of the clock: some microseconds */
 
 /* The entry with that ordinal, or NULL if the engine has not written it. */
@@ -190,8 +191,15 @@ void shim_cqe_consume(const struct cqe *e)
 	cqe_consume(e);
 }
 
-static bool cq_poll_shared(struct shim_cq *cq, u32 idle)
+/* Once in SHARED_POLLS empty polls: look whether the peer has no CPU. */
+static bool cq_poll_shared(struct shim_cq *cq)
 {
+	u32 idle = load_relaxed(&cq->empty_polls);
+
+	/* A doorbell is pending: this poll is none of those that are counted below. */
+	if (load_relaxed(&cq->idle_tick))
+		return false;
+	store_relaxed(&cq->empty_polls, idle + IDLE_POLLS);
 	return !(idle % SHARED_POLLS) &&
 	       shim_poll_shared(&cq->shared, load_relaxed(&cq->ctl->cons));
 }
@@ -199,10 +207,8 @@ static bool cq_poll_shared(struct shim_cq *cq, u32 idle)
 /* The part of shim_cq_idle() that is not due at each empty poll. */
 static __attribute__((noinline)) bool cq_idle_due(struct shim_cq *cq)
 {
-	u32 idle = load_relaxed(&cq->empty_polls);
-
 	if (shim.isolated)
-		return cq_poll_shared(cq, idle);
+		return cq_poll_shared(cq);
 	if (shim_engine_poke())
 		return true;
 	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
@@ -210,17 +216,17 @@ static __attribute__((noinline)) bool cq_idle_due(struct shim_cq *cq)
 	/* A delivery by the fabric process ends a sleep; the peer's own does not. */
 	if (unlikely(load_relaxed(&shim.hca->n_via)) && !shim_poll_has_direct())
 		return shim_poll_idle(&cq->idle);
-	return cq_poll_shared(cq, idle);
+	return cq_poll_shared(cq);
 }
 
 /* Count an empty poll. Return: whether cq_idle_due() has something to do at this one. */
 static inline bool cq_idle_is_due(struct shim_cq *cq, const struct seg_hdr *seg)
 {
 	/* Without the lock: a lost update by two threads does no harm. */
-	u32 idle = load_relaxed(&cq->empty_polls) + 1;
+	u32 tick = load_relaxed(&cq->idle_tick) + IDLE_TICK;
 
-	store_relaxed(&cq->empty_polls, idle);
-	return unlikely(!(idle % IDLE_POLLS) || load_relaxed(&seg->db_any));
+	store_relaxed(&cq->idle_tick, tick);
+	return unlikely(!tick || load_relaxed(&seg->db_any));
 }
 
 bool shim_cq_idle(struct shim_cq *cq)
@@ -237,31 +243,35 @@ static inline bool cq_is_empty(const struct shim_cq *cq, const struct seg_hdr *s
 	return load_acquire(&e->seq) != (u32)look && load_relaxed(&cq->look) == look;
 }
 
-static inline void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const struct cqe *e)
+static inline void wc_fill_success(struct ibv_wc *wc, const struct cqe *e)
 {
 	wc->wr_id = e->wr_id;
-	wc->status = e->status;
+	wc->status = IBV_WC_SUCCESS;
+	wc->opcode = e->opcode;
 	wc->vendor_err = 0;
+	wc->byte_len = e->byte_len;
+	wc->imm_data = e->imm;
 	wc->qp_num = e->qpn & IB_QPN_MASK;
+	wc->src_qp = e->src_qp;
+	wc->wc_flags = e->wc_flags;
 	wc->pkey_index = 0;
 	wc->slid = 0;
 	wc->sl = 0;
 	wc->dlid_path_bits = 0;
+}
+
+static void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const struct cqe *e)
+{
+	wc_fill_success(wc, e);
 	if (unlikely(e->status != WCS_SUCCESS)) {
+		wc->status = e->status;
 		wc->vendor_err = shim_vendor_err(cq, e);
 		wc->opcode = 0;
 		wc->byte_len = 0;
 		wc->imm_data = 0;
 		wc->src_qp = 0;
 		wc->wc_flags = 0;
-		return;
-	}
-	wc->opcode = e->opcode;
-	wc->byte_len = e->byte_len;
-	wc->imm_data = e->imm;
-	wc->src_qp = e->src_qp;
-	wc->wc_flags = e->wc_flags;
-	if (unlikely(e->flags & CQE_EXT)) {
+	} else if (unlikely(e->flags & CQE_EXT)) {
 		wc->pkey_index = e->pkey_index;
 		wc->slid = e->slid;
 		wc->sl = e->sl;
@@ -269,22 +279,51 @@ static inline void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const st
 	}
 }
 
+/* Report an entry that is not plain, if it is reported at all. Return: entries reported. */
+static __attribute__((noinline)) int cq_poll_other(const struct shim_cq *cq, const struct cqe *e,
+						   struct ibv_wc *wc)
+{
+	cqe_consume(e);
+	if (unlikely(e->flags & CQE_SKIP))
+		return 0;
+	wc_fill(cq, wc, e);
+	return 1;
+}
+
+/* A success of a QP's own queue, of two lines at most. */
+static inline bool cqe_is_plain(const struct cqe *e)
+{
+	return !((e->flags & (u8) ~(CQE_RECV | CQE_HAS_DATA)) | e->status);
+}
+
 static __attribute__((noinline)) int cq_poll_ready(struct shim_cq *cq, int n, struct ibv_wc *wc)
 {
-	struct ibv_wc *const first = wc, *const end = n > 0 ? wc + n : wc;
 	const struct cqe *e;
+	struct shim_qp *qp;
 	u32 cons;
+	int found = 0, other;
 
 	shim_lock(&cq->lock);
-	for (cons = cq->cons; wc != end && (e = cq_entry(cq, cons)); cons++) {
-		cqe_consume(e);
-		if (likely(!(e->flags & CQE_SKIP)))
-			wc_fill(cq, wc++, e);
+	for (cons = cq->cons; found < n; cons++) {
+		e = &cq->entries[cons & cq->mask];
+		if (load_acquire(&e->seq) != cons + 1)
+			break;
+		qp = shim_qp_find(e->qpn);
+		if (unlikely(!qp || !cqe_is_plain(e))) {
+			other = cq_poll_other(cq, e, wc);
+			wc += other;
+			found += other;
+			continue;
+		}
+		if (e->flags & CQE_HAS_DATA)
+			cqe_place_data(qp, NULL, e);
+		wc_fill_success(wc++, e);
+		found++;
+		store_release(e->flags & CQE_RECV ? &qp->rq.tail : &qp->sq.tail, e->slot + 1);
 	}
-	cq->cons = cons;
-	shim_cq_publish(cq);
+	shim_cq_publish(cq, cons);
 	shim_unlock(&cq->lock);
-	return (int)(wc - first);
+	return found;
 }
 
 static __attribute__((noinline)) int cq_poll_idle(struct shim_cq *cq, int n, struct ibv_wc *wc)
