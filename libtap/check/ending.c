@@ -63,11 +63,21 @@ static bool ending_wr_uses(const struct check_wr *wr, const struct ending_use *u
 	return false;
 }
 
+/* Requests up to the newest signaled one: later ones complete without a trace. */
+static u32 ending_visible(const struct check_queue *q)
+{
+	u32 n = q->n;
+
+	while (n && !check_queue_entry(q, n - 1)->signaled)
+		n--;
+	return n;
+}
+
 static bool ending_find_in_queue(const struct check_queue *q, struct ending_use *use)
 {
-	u32 i;
+	u32 n = use->kind == VOBJ_AH ? ending_visible(q) : q->n, i;
 
-	for (i = 0; !q->lost && i < q->n; i++)
+	for (i = 0; !q->lost && i < n; i++)
 		if (ending_wr_uses(check_queue_entry(q, i), use)) {
 			use->wr = *check_queue_entry(q, i);
 			return true;

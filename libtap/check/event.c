@@ -39,7 +39,8 @@ void check_cq_polled(const struct tap_obj *cq, bool emptied)
 	if (!c)
 		return;
 	c->cq.polled = true;
-	if (emptied)
+	/* A full array may have had all that was outstanding. */
+	if (emptied || !__atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED))
 		c->cq.armed = NULL;
 	else if (c->cq.armed == event_this_thread())
 		event_note_work(c);
