@@ -31,7 +31,7 @@
 #include "emulator/ib.h"
 
 #define SEG_MAGIC	0x47455355u /* "USEG" */
-#define SEG_VERSION	5u
+#define SEG_VERSION	6u
 #define SEG_SIZE	(256ULL << 30) /* at most: a sparse file, only what is touched exists */
 #define SEG_FIRST	(4ULL << 20) /* bytes that every process maps at first; see seg_map.h */
 #define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
@@ -39,6 +39,7 @@
 #define SEG_CHAN_DEPTH	4096u /* events a channel holds */
 #define SEG_CMD_SLOTS	16u
 #define SEG_BOUNCE_SIZE (256u << 10) /* bounce buffer of the memory helper */
+#define SEG_MAX_LENT	1024u /* ranges of lent memory */
 #define SEG_CALL_WORDS	3u /* a bit per call of libibverbs and librdmacm: fabric/proto/calls.h */
 
 /** struct wq_sge - one scatter/gather entry, as struct ibv_sge. */
@@ -274,6 +275,27 @@ struct helper_job {
 	} iov[32];
 } cacheline_aligned;
 
+/**
+ * struct seg_lent - addresses of the client's process whose bytes lie in its memory file, one after
+ * the other (docs/design/lent-memory.md). @off: in the file
+ */
+struct seg_lent {
+	u64 addr;
+	u64 len;
+	u64 off;
+};
+
+/**
+ * struct seg_lent_table - the client's lent ranges, in the order of addresses, without overlap. The
+ * client writes it with the token held.
+ * @n: ranges; 0 in a process whose memory is reached as its own addresses only
+ */
+struct seg_lent_table {
+	u32 n;
+	u32 pad;
+	struct seg_lent range[SEG_MAX_LENT];
+};
+
 /** struct seg_hdr - start of a client segment. */
 struct seg_hdr {
 	u32 magic;
@@ -300,6 +322,7 @@ struct seg_hdr {
 	u32 napping; /* somebody waits for the next time */
 
 	struct helper_job job;
+	struct seg_lent_table lent;
 	struct cmd_slot cmd[SEG_CMD_SLOTS];
 	struct chan_ring chan[SEG_MAX_CHANS];
 	u8 bounce[SEG_BOUNCE_SIZE] cacheline_aligned;

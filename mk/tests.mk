@@ -94,11 +94,13 @@ WORLD_CALLS := read write writev close socket connect accept4 getsockname getpee
 WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
 WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
-	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) fabric/proto/vmcopy.c
+	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) \
+	$(addprefix fabric/proto/,vmcopy.c vm_span.c lent_map.c seg_map.c)
 
 # Those that test parts of the fabric process.
 U := $(T)/unit
 $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/preload.c)
+$(U)/fabric/proto/test_lent_map: $(call objs,fabric/proto/lent_map.c fabric/proto/seg_map.c)
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
 FABRIC_UNITS := $(addprefix $(U)/fabric/,fault/test_rules fault/test_contradiction server/test_socket_watch)
 $(FABRIC_UNITS): $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)

@@ -5,6 +5,7 @@
 
 #include "emulator/seg.h"
 #include "fabric/core/loop.h"
+#include "fabric/proto/lent_map.h"
 #include "fabric/proto/seg_map.h"
 
 struct account;
@@ -28,6 +29,8 @@ struct client {
 	struct watch kick;
 	int seg_fd;
 	int helper_fd;
+	int lent_fd; /* its memory file, -1: it has handed none over */
+	struct lent_map lent; /* as much of it as was used here */
 	int *chan_fd; /* [SEG_MAX_CHANS], -1: there is none */
 	struct seg_hdr *seg; /* the first mapping: the header; client_seg() for all of it */
 	struct seg_map map;

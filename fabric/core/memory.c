@@ -5,6 +5,9 @@
 #include "fabric/core/memory.h"
 #include "fabric/core/fabric.h"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 static s32 memory_vm_pid(void *ctx, u32 client)
 {
 	struct fabric *f = ctx;
@@ -17,9 +20,41 @@ static s32 memory_vm_pid(void *ctx, u32 client)
 	return f->hca->client[client].fabric_reach ? f->hca->client[client].fabric_pid : VM_NOWAY;
 }
 
+/* lent_map_fn. A mapping is never longer than the file, which never gets shorter. */
+static void *memory_lent_map(void *ctx, u32 client, u64 size)
+{
+	struct fabric *f = ctx;
+	int fd = f->clients.by_id[client]->lent_fd;
+	struct stat st;
+	void *at;
+
+	if (fstat(fd, &st) || (u64)st.st_size < size)
+		return NULL;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	madvise(at, size, MADV_DONTDUMP);
+	return at;
+}
+
+static u8 *memory_vm_lent(void *ctx, u32 client, u64 addr, u64 *len)
+{
+	struct fabric *f = ctx;
+	struct client *cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
+
+	if (!cl || cl->dead || cl->lent_fd < 0)
+		return NULL;
+	return lent_map_at(&cl->lent, &cl->seg->lent, addr, len, memory_lent_map, f, client);
+}
+
 struct vm_ctx memory_vm_ctx(struct fabric *f)
 {
-	return (struct vm_ctx){ .ctx = f, .seg = f->engine.ops->seg, .pid = memory_vm_pid };
+	return (struct vm_ctx){
+		.ctx = f,
+		.seg = f->engine.ops->seg,
+		.pid = memory_vm_pid,
+		.lent = memory_vm_lent,
+	};
 }
 
 int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
@@ -30,7 +65,10 @@ int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 
-bool memory_needs_helper(struct fabric *f, u32 client, u32 kind)
+bool memory_needs_helper(struct fabric *f, const struct hca_mem *mem, u64 off, u64 len)
 {
-	return kind == MEM_VM && memory_vm_pid(f, client) == VM_NOWAY;
+	struct vm_ctx vm = memory_vm_ctx(f);
+
+	return mem->kind == MEM_VM && memory_vm_pid(f, mem->client) == VM_NOWAY &&
+	       !vm_is_lent(&vm, mem, off, len);
 }

@@ -10,8 +10,11 @@ struct fabric;
 
 /** memory_vm_ctx() - how vm_copy() and vm_atomic() reach clients from here. */
 struct vm_ctx memory_vm_ctx(struct fabric *f);
-/** memory_needs_helper() - whether only the client's own helper thread can reach that memory. */
-bool memory_needs_helper(struct fabric *f, u32 client, u32 kind);
+/**
+ * memory_needs_helper() - whether only the client's own helper thread can reach bytes
+ * [off, off + len) of @mem.
+ */
+bool memory_needs_helper(struct fabric *f, const struct hca_mem *mem, u64 off, u64 len);
 /** memory_copy() - as engine_ops.copy, where no helper is needed. */
 int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		u64 soff, u64 len);

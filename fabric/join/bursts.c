@@ -102,7 +102,7 @@ static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len
 
 	if (!len || (len <= WRITE_BATCH_PIECE && burst_gather_segment(f, b, to, len)))
 		return 0;
-	if (likely(!memory_needs_helper(f, b->mem->client, b->mem->kind)))
+	if (likely(!memory_needs_helper(f, b->mem, b->off, len)))
 		return f->engine.ops->copy(f, &dst, 0, b->mem, b->off, len, key);
 	st = burst_stage_get(key);
 	if (!st)

@@ -171,6 +171,13 @@ enum proto_op {
 	 * and the rdma_cm that it has. -ESRCH: it uses none of the fabric's devices.
 	 */
 	PROTO_OBJECTS,
+	/*
+	 * LEND: fd: the client's memory file (docs/design/lent-memory.md), kept until its death.
+	 * -EINVAL: it is none, or may shrink. -EALREADY: there is one.
+	 */
+	PROTO_LEND,
+	/* LENT: in: peer. out: fd of that client's memory file. -ENOENT: there is none. */
+	PROTO_LENT,
 };
 
 enum proto_flags {

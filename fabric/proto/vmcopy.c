@@ -12,26 +12,17 @@
 
 #include "emulator/transport/eth.h"
 #include "fabric/proto/vmcopy.h"
+#include "fabric/proto/vm_span.h"
 
 #define CACHE_LINE  64u
 #define PAGE	    4096u /* the smallest page size: a good enough step */
 #define BOUNCE_SIZE (64u << 10) /* stays in the cache between read and write */
-#define NULL_IOV    ENODATA /* internal: a list has entries of a null MR */
+/* From so many bytes on, loads and stores for the lent part repay the calls for the rest. */
+#define PARTS_MIN (32u << 10)
 
 typedef u64 __attribute__((may_alias)) any64;
 typedef u32 __attribute__((may_alias)) any32;
 typedef u16 __attribute__((may_alias)) any16;
-
-/**
- * struct span - one side of a copy.
- * @pid: the process whose memory @v names; VM_OWN: ours
- * @n: entries of @v; one is spare for the tail
- */
-struct span {
-	s32 pid;
-	u32 n;
-	struct iovec v[LIM_SGE + 1];
-};
 
 /** vm_store_tail() - at most 8 bytes within an aligned word, lowest first, each store a release. */
 static void vm_store_tail(u8 *dst, const u8 *src, u64 len)
@@ -77,60 +68,6 @@ static void vm_local(void *dst, const void *src, u64 len)
 	 */
 	memmove(dst, src, len - tail);
 	vm_store_tail((u8 *)dst + len - tail, (const u8 *)src + len - tail, tail);
-}
-
-/** span_base() - determine how to reach a side. Return: 0, -EAGAIN, -ESRCH or @fault. */
-static int span_base(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u8 **base,
-		     int fault)
-{
-	*base = NULL;
-	s->pid = VM_OWN;
-	if (mem->kind == MEM_SEG) {
-		*base = vm->seg(vm->ctx, mem->client);
-		return *base ? 0 : -EAGAIN;
-	}
-	if (mem->kind != MEM_VM)
-		return fault;
-	s->pid = vm->pid(vm->ctx, mem->client);
-	if (s->pid >= VM_OWN)
-		return 0;
-	return s->pid == VM_GONE ? -ESRCH : -EAGAIN;
-}
-
-/**
- * span_make() - lay out bytes [off, off + len) of @mem. @len is not 0.
- * Return: 0, -EAGAIN, -ESRCH, -NULL_IOV, or @fault when a segment offset or the list's length is
- * wrong.
- */
-static int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem, u64 off,
-		     u64 len, int fault)
-{
-	u8 *base;
-	u32 i;
-	int ret = span_base(vm, s, mem, &base, fault);
-
-	if (ret)
-		return ret;
-	s->n = 0;
-	for (i = 0; i < mem->n && i < LIM_SGE && len; i++) {
-		u64 addr = mem->iov[i].addr, have = mem->iov[i].len;
-
-		if (off >= have) {
-			off -= have;
-			continue;
-		}
-		if (unlikely(addr == IOV_NULL))
-			return -NULL_IOV;
-		addr += off;
-		have = min_u64(have - off, len);
-		off = 0;
-		if (base && (addr > SEG_SIZE || have > SEG_SIZE - addr))
-			return fault;
-		s->v[s->n].iov_base = base ? (void *)(base + addr) : (void *)(uintptr_t)addr;
-		s->v[s->n++].iov_len = have;
-		len -= have;
-	}
-	return len ? fault : 0;
 }
 
 /** span_cut_tail() - make the tail the span's last entry. Return: its length. */
@@ -412,6 +349,38 @@ static int vm_copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 
 	return ret;
 }
 
+/* How many of @n bytes from byte @off of entry @iov on are lent, or not lent, as the first is. */
+static u64 vm_run(const struct vm_ctx *vm, const struct hca_mem *mem, const struct hca_iov *iov,
+		  u64 off, u64 n)
+{
+	n = min_u64(n, iov->len - off);
+	if (mem->kind == MEM_VM && vm->lent)
+		(void)vm->lent(vm->ctx, mem->client, iov->addr + off, &n);
+	return n;
+}
+
+/** vm_copy_parts() - copy what is lent, and what is not, in their order, one after the other. */
+static int vm_copy_parts(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+			 const struct hca_mem *src, u64 soff, u64 len)
+{
+	const struct hca_iov *d, *s;
+	u64 pos, n, din, sin;
+	int ret = 0;
+
+	for (pos = 0; pos < len && !ret; pos += n) {
+		din = doff + pos;
+		sin = soff + pos;
+		d = vm_iov_at(dst, &din);
+		s = vm_iov_at(src, &sin);
+		if (!d || !s)
+			return d ? -EFAULT_SRC : -EFAULT_DST;
+		n = vm_run(vm, dst, d, din, len - pos);
+		n = vm_run(vm, src, s, sin, n);
+		ret = vm_copy(vm, dst, doff + pos, src, soff + pos, n);
+	}
+	return ret;
+}
+
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 	    u64 soff, u64 len)
 {
@@ -427,6 +396,8 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 		return vm_copy_null(vm, dst, doff, src, soff, len);
 	if (ret)
 		return ret;
+	if (unlikely(s.mixed || d.mixed) && len >= PARTS_MIN)
+		return vm_copy_parts(vm, dst, doff, src, soff, len);
 	if (s.pid == VM_OWN)
 		return d.pid == VM_OWN ? vm_copy_local(&d, &s) : vm_copy_out(&d, &s, len);
 	if (d.pid == VM_OWN)
@@ -450,13 +421,17 @@ static void vm_atomic_own(any64 *word, u32 op, u64 compare_add, u64 swap, struct
 int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 	      struct atomic_res *res)
 {
-	s32 pid = vm->pid(vm->ctx, client);
-	u64 old, want;
+	u64 run = sizeof(u64), old, want;
+	u8 *at = vm->lent ? vm->lent(vm->ctx, client, addr, &run) : NULL;
+	bool lent = at && run == sizeof(u64);
+	s32 pid = lent ? VM_OWN : vm->pid(vm->ctx, client);
 	struct iovec remote = { (void *)(uintptr_t)addr, sizeof(u64) };
 	struct iovec from = { &old, sizeof(old) }, to = { &want, sizeof(want) };
+	any64 *word;
 
 	if (pid == VM_OWN) {
-		vm_atomic_own((any64 *)(uintptr_t)addr, op, compare_add, swap, res);
+		word = (any64 *)(lent ? (uintptr_t)at : (uintptr_t)addr);
+		vm_atomic_own(word, op, compare_add, swap, res);
 		return 0;
 	}
 	if (pid < 0)

@@ -5,7 +5,8 @@
  * The holder of the engine token moves the payload: a program (libshim) or the fabric process. It
  * sees each side of a copy in one of two ways: as plain memory of its own (its own program's
  * memory, or a mapped client segment), or as another process's memory that process_vm_readv(2) and
- * process_vm_writev(2) reach. The four combinations:
+ * process_vm_writev(2) reach. Lent memory (docs/design/lent-memory.md) of another process is of the
+ * first kind. The four combinations:
  *
  *	source	destination	how
  *	local	local		memcpy
@@ -57,12 +58,22 @@ static inline u64 vm_tail_step(uintptr_t addr, u64 len)
  * @ctx: argument of the callbacks
  * @seg: where the client's whole segment (SEG_SIZE bytes) is mapped here, or NULL
  * @pid: VM_OWN, VM_NOWAY, VM_GONE, or the client's pid in this process's PID namespace, verified
+ * @lent: where the lent memory of another, live client at @addr is mapped here; NULL: it is not.
+ *	The answer holds for *len bytes, at most as many as *len was. The callback may be NULL
  */
 struct vm_ctx {
 	void *ctx;
 	void *(*seg)(void *ctx, u32 client);
 	s32 (*pid)(void *ctx, u32 client);
+	u8 *(*lent)(void *ctx, u32 client, u64 addr, u64 *len);
 };
+
+/* --- vm_span.c --- */
+
+/** vm_is_lent() - whether bytes [off, off + len) of @mem are lent memory that is mapped here. */
+bool vm_is_lent(const struct vm_ctx *vm, const struct hca_mem *mem, u64 off, u64 len);
+
+/* --- vmcopy.c --- */
 
 /**
  * vm_copy() - copy @len bytes from @src at byte @soff to @dst at byte @doff, the last ones last.
@@ -79,8 +90,9 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
  * @op: WR_ATOMIC_CMP_AND_SWP or WR_ATOMIC_FETCH_AND_ADD
  * @res: receives the old value and the new one, before memory is changed
  *
- * In its own process it is a CPU atomic. In another process it is a read and a write under the
- * token: atomic among the operations of this HCA (IBV_ATOMIC_HCA), which is what devices report.
+ * In this process's memory, and in lent memory, it is a CPU atomic. In another process it is a read
+ * and a write under the token: atomic among the operations of this HCA (IBV_ATOMIC_HCA), which is
+ * what devices report.
  * Return: 0, -EFAULT_DST, -ESRCH or -EAGAIN, as vm_copy().
  */
 int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,

@@ -31,7 +31,7 @@ static int wire_gather(struct fabric *f, const struct burst *b, u32 len, u8 **da
 	struct roce *r = f->roce;
 	struct roce_stage *st = &r->stage;
 	u64 key = (u64)b->src_qpn << 32 | b->psn << 1 | (b->op == BOP_READ_RESP), now;
-	bool helper = len && memory_needs_helper(f, b->mem->client, b->mem->kind);
+	bool helper = len && memory_needs_helper(f, b->mem, b->off, len);
 	struct hca_mem dst = { .client = HCA_PROC, .kind = MEM_VM, .n = 1 };
 	int ret;
 

@@ -115,15 +115,18 @@ static void client_release(struct fabric *f, struct client *cl)
 	loop_watch_remove(f, &cl->kick);
 	loop_watch_close(&cl->kick);
 	seg_map_drop(&cl->map);
+	lent_map_drop(&cl->lent);
 	cl->seg = NULL;
 	if (cl->seg_fd >= 0)
 		close(cl->seg_fd);
 	if (cl->helper_fd >= 0)
 		close(cl->helper_fd);
+	if (cl->lent_fd >= 0)
+		close(cl->lent_fd);
 	for (i = 0; cl->chan_fd && i < (int)SEG_MAX_CHANS; i++)
 		if (cl->chan_fd[i] >= 0)
 			close(cl->chan_fd[i]);
-	cl->seg_fd = cl->helper_fd = -1;
+	cl->seg_fd = cl->helper_fd = cl->lent_fd = -1;
 }
 
 static struct client *client_new(void)
@@ -132,7 +135,7 @@ static struct client *client_new(void)
 
 	if (!cl)
 		return NULL;
-	cl->exit.fd = cl->kick.fd = cl->seg_fd = cl->helper_fd = -1;
+	cl->exit.fd = cl->kick.fd = cl->seg_fd = cl->helper_fd = cl->lent_fd = -1;
 	cl->chan_fd = malloc(SEG_MAX_CHANS * sizeof(int));
 	if (!cl->chan_fd) {
 		free(cl);

@@ -148,6 +148,17 @@ static int client_set_helper_fd(struct fabric *f, struct client *cl, int *fd)
 	return 0;
 }
 
+static int client_set_lent_fd(struct client *cl, int *fd)
+{
+	if (cl->lent_fd >= 0)
+		return -EALREADY;
+	if (*fd < 0 || lent_file_check(*fd))
+		return -EINVAL;
+	cl->lent_fd = *fd;
+	*fd = -1;
+	return 0;
+}
+
 /* Requests that only a client may send. */
 static int conn_client_request(struct fabric *f, struct client *cl, struct proto_msg *m, int *fd,
 			       int *out)
@@ -162,6 +173,8 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 		return channel_del(cl, m->peer.chan);
 	case PROTO_HELPER_FD:
 		return client_set_helper_fd(f, cl, fd);
+	case PROTO_LEND:
+		return client_set_lent_fd(cl, fd);
 	}
 	/* Its own segment, to map more of it: isolated clients may, too. */
 	if (m->op == PROTO_SEG && m->peer.client == cl->id && m->peer.gen == cl->gen) {
@@ -181,6 +194,9 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	case PROTO_HELPER:
 		*out = peer->helper_fd;
 		return *out < 0 ? -ENOENT : 0;
+	case PROTO_LENT:
+		*out = peer->lent_fd;
+		return *out < 0 ? -ENOENT : 0;
 	}
 	return -EPROTO;
 }
@@ -191,7 +207,7 @@ static int conn_client_answer(struct fabric *f, struct conn *c, struct proto_msg
 {
 	int out = -1, ret;
 
-	if (m->op > PROTO_HELPER || !m->op)
+	if ((m->op > PROTO_HELPER && m->op != PROTO_LEND && m->op != PROTO_LENT) || !m->op)
 		return -EPROTO;
 	if (!c->client)
 		return -ENOTCONN;

@@ -45,6 +45,8 @@ bool control_is_needed(u32 op)
 	case PROTO_WORK_FAILED:
 	case PROTO_CM:
 	case PROTO_EVENT_SEEN:
+	case PROTO_LEND:
+	case PROTO_LENT:
 	case PROTO_NLDEV:
 	case PROTO_DROP:
 		return false;

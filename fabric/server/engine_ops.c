@@ -44,8 +44,7 @@ static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct
 {
 	struct fabric *f = ctx;
 
-	if (memory_needs_helper(f, dst->client, dst->kind) ||
-	    memory_needs_helper(f, src->client, src->kind))
+	if (memory_needs_helper(f, dst, doff, len) || memory_needs_helper(f, src, soff, len))
 		return helper_copy(f, dst, doff, src, soff, len, key);
 	return memory_copy(f, dst, doff, src, soff, len);
 }
@@ -53,10 +52,11 @@ static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct
 static int ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		      struct atomic_res *res, u64 key)
 {
+	struct hca_mem word = { .client = client, .kind = MEM_VM, .n = 1, .iov = { { addr, 8 } } };
 	struct fabric *f = ctx;
 	struct vm_ctx vm = memory_vm_ctx(f);
 
-	if (memory_needs_helper(f, client, MEM_VM))
+	if (memory_needs_helper(f, &word, 0, sizeof(u64)))
 		return helper_atomic(f, client, addr, op, compare_add, swap, res, key);
 	return vm_atomic(&vm, client, addr, op, compare_add, swap, res);
 }

@@ -185,6 +185,11 @@ static int xfer_deliver(struct fabric *f, struct xfer *x, const struct hca_mem *
 	u64 at = x->src ? 0 : x->soff + x->off;
 	int ret = 0;
 
+	if (!x->dst && memory_needs_helper(f, dst, x->doff + x->off, n)) {
+		/* Lent when the round began, and not any more: begin again, with the helper. */
+		xfer_round_done(x, 0);
+		return 0;
+	}
 	if (!x->dst) {
 		ret = memory_copy(f, dst, x->doff + x->off, &from, at, n);
 		if (!ret)
@@ -207,8 +212,8 @@ static int xfer_step(struct fabric *f, struct xfer *x, const struct hca_mem *dst
 		     const struct hca_mem *src)
 {
 	u64 n = min_u64(x->len - x->off, SEG_BOUNCE_SIZE);
-	bool far_src = memory_needs_helper(f, src->client, src->kind);
-	bool far_dst = memory_needs_helper(f, dst->client, dst->kind);
+	bool far_src = memory_needs_helper(f, src, x->soff + x->off, n);
+	bool far_dst = memory_needs_helper(f, dst, x->doff + x->off, n);
 	int ret;
 
 	switch (x->phase) {

@@ -100,6 +100,20 @@ static int welcome_map(const struct proto_welcome *w, const int *fds)
 	return 0;
 }
 
+/* struct lend_client.offer */
+static int client_offer_memory(int fd)
+{
+	struct proto_msg m = { .op = PROTO_LEND };
+	int ret;
+
+	fd = shim_fd_high(fd);
+	ret = shim_rpc_call(&m, fd, NULL, 0);
+	if (ret >= 0)
+		return fd;
+	sys_close(fd);
+	return ret;
+}
+
 /* All is mapped: fill in the rest. @fds: segment, kick eventfd and perhaps HCA memory. */
 static void client_set_up(const struct proto_welcome *w, const int *fds)
 {
@@ -123,7 +137,12 @@ static void client_set_up(const struct proto_welcome *w, const int *fds)
 		shim_helper_keep(fds[0]);
 	if (shim.hca)
 		sys_close(fds[2]);
-	lend_set_hold(shim_cmd_hold, shim_cmd_release);
+	lend_set_client(&(struct lend_client){
+		.table = &shim.seg->lent,
+		.hold = shim_cmd_hold,
+		.release = shim_cmd_release,
+		.offer = client_offer_memory,
+	});
 	store_relaxed(&shim.fail_calls, shim.seg->fail_calls);
 	path_counters_set_hca(shim.hca, w->first_dev, w->n_devs);
 	store_release(&shim.live, true);

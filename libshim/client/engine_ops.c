@@ -13,6 +13,7 @@
 #include "emulator/limits.h"
 #include "emulator/seg.h"
 #include "emulator/init.h"
+#include "fabric/proto/lent_map.h"
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/chan.h"
 #include "libshim/client/client.h"
@@ -36,6 +37,7 @@ struct peer {
 	u32 gen;
 	u32 reach; /* enum reach */
 	struct seg_map seg;
+	struct lent_map lent;
 };
 
 /**
@@ -94,6 +96,7 @@ const u64 *shim_ops_near(void)
 static void peer_drop(struct peer *p)
 {
 	seg_map_drop(&p->seg);
+	lent_map_drop(&p->lent);
 	memset(p, 0, sizeof(*p));
 	near_set((u32)(p - peers), false);
 }
@@ -208,7 +211,38 @@ static s32 peer_pid(void *ctx, u32 client)
 	return p->reach == REACH_YES ? shim.hca->client[client].pid : VM_NOWAY;
 }
 
-static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid };
+/* lent_map_fn */
+static void *peer_lent_map(void *ctx, u32 client, u64 size)
+{
+	struct proto_msg m = { .op = PROTO_LENT,
+			       .peer = { .client = client, .gen = peers[client].gen } };
+	void *at = NULL;
+	int fd;
+
+	(void)ctx;
+	if (shim_rpc_call(&m, -1, &fd, 1) != 1)
+		return NULL;
+	if (!lent_file_check(fd))
+		at = shim_map_shared(fd, size);
+	sys_close(fd);
+	return at;
+}
+
+/* struct vm_ctx's: where a peer's lent memory is mapped here. Token held. */
+static u8 *peer_lent(void *ctx, u32 client, u64 addr, u64 *len)
+{
+	const struct seg_hdr *seg;
+	struct peer *p;
+
+	if (client == shim.id)
+		return NULL;
+	p = peer_get(client);
+	seg = p ? peer_seg(ctx, client) : NULL;
+	return seg ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
+		   : NULL;
+}
+
+static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid, .lent = peer_lent };
 
 static int shim_ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 			 u64 soff, u64 len, u64 key)

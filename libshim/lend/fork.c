@@ -65,7 +65,7 @@ void lend_fork_child(void)
 
 	if (!lend_is_on())
 		return;
-	lend_set_hold(NULL, NULL); /* its parent's engine */
+	lend_set_client(NULL); /* its parent's */
 	pipe_end_close(0); /* and the limit leaves a descriptor for reading the mappings */
 	for (i = 0; i < lent_range_count(); i++) {
 		if (!lent_pages_return(lent_range_at(i)))

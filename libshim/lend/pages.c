@@ -30,14 +30,6 @@
 #define PAGEMAP_SWAPPED BIT64(62)
 
 static u64 pagemap[STEP_PAGES];
-static int (*hold_engine)(void);
-static void (*release_engine)(void);
-
-void lend_set_hold(int (*hold)(void), void (*release)(void))
-{
-	release_engine = release;
-	hold_engine = hold;
-}
 
 static int pages_map(u64 addr, u64 len, int prot, int flags, int fd, u64 off)
 {
@@ -145,12 +137,46 @@ static int step_load(u64 addr, u64 len, u64 off)
 	return 0;
 }
 
+static bool is_zero(const u8 *page)
+{
+	return !page[0] && !memcmp(page, page + 1, LEND_PAGE - 1);
+}
+
+/* step_return() where the program has closed the file's descriptor: by a copy of the step. */
+static int step_return_copy(u64 addr, u64 len, int prot, int flags)
+{
+	u8 *to = (u8 *)(uintptr_t)addr, *copy;
+	long at = syscall(SYS_mmap, NULL, len, (long)(PROT_READ | PROT_WRITE),
+			  (long)(MAP_PRIVATE | MAP_ANONYMOUS), -1L, 0L);
+	u64 i;
+	int ret;
+
+	if (at == -1)
+		return -errno;
+	copy = (u8 *)at;
+	ret = prot & PROT_READ ? 0 : (int)SYS_RET(syscall(SYS_mprotect, addr, len, PROT_READ));
+	if (!ret)
+		memcpy(copy, to, len);
+	if (!ret)
+		ret = pages_map(addr, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	for (i = 0; i < len && !ret; i += LEND_PAGE)
+		if (!is_zero(copy + i))
+			memcpy(to + i, copy + i, LEND_PAGE);
+	if (prot != (PROT_READ | PROT_WRITE))
+		(void)syscall(SYS_mprotect, addr, len, (long)prot);
+	syscall(SYS_munmap, copy, len);
+	return ret;
+}
+
 /* Exchange a step that is mapped from the file for private pages. */
 static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (noreserve ? MAP_NORESERVE : 0);
-	int ret = pages_map(addr, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	int ret;
 
+	if (!lent_file_is_open())
+		return step_return_copy(addr, len, prot, flags);
+	ret = pages_map(addr, len, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (!ret)
 		ret = step_load(addr, len, off);
 	if (!ret && prot != (PROT_READ | PROT_WRITE))
@@ -173,12 +199,11 @@ static int mapping_return(const struct lent_range *r, const struct mapping *v)
 		return 0;
 	for (; addr < end && !ret; addr += len) {
 		len = min_u64(end - addr, STEP);
-		ret = hold_engine ? hold_engine() : 0;
+		ret = lent_hold();
 		if (ret)
 			break;
 		ret = step_return(addr, len, prot, r->off + (addr - r->addr), r->noreserve);
-		if (release_engine)
-			release_engine();
+		lent_release();
 	}
 	return ret;
 }

@@ -6,19 +6,37 @@
  * process that maps it can fault. A range that ends frees its pages by a hole.
  */
 #include "libshim/lend/range.h"
+#include "libshim/lend/region.h"
 
+#include "fabric/proto/seg_map.h"
 #include "libshim/interpose/syscall.h"
 
 #include <sys/mman.h>
 
-#define MAX_RANGES 1024u
-#define FILE_MAX   (256ull << 30) /* bytes: what a process that maps it whole needs at most */
-#define FILE_STEP  (64ull << 20)
+#define MAX_RANGES SEG_MAX_LENT
+#define FILE_MAX   SEG_SIZE /* a process that maps it needs at most as much */
 
 struct lent_file lent_file = { .fd = -1 };
 
 static struct lent_range ranges[MAX_RANGES];
 static u32 n_ranges;
+static struct lend_client client;
+
+void lend_set_client(const struct lend_client *c)
+{
+	client = c ? *c : (struct lend_client){ 0 };
+}
+
+int lent_hold(void)
+{
+	return client.hold ? client.hold() : 0;
+}
+
+void lent_release(void)
+{
+	if (client.release)
+		client.release();
+}
 
 u32 lent_range_count(void)
 {
@@ -30,31 +48,68 @@ struct lent_range *lent_range_at(u32 i)
 	return &ranges[i];
 }
 
+/* Free pages: the next range here must find a hole where it has untouched pages. 0 or -errno. */
+static int memory_file_punch(u64 off, u64 len)
+{
+	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+	return (int)SYS_RET(syscall(SYS_fallocate, lent_file.fd, mode, off, len));
+}
+
+/* Whether the file that is being made is of use: it cannot shrink, and its pages can be freed. */
+static int memory_file_try(int seals)
+{
+	struct stat st;
+	int ret = sys_fcntl(lent_file.fd, F_ADD_SEALS, seals);
+
+	if (!ret)
+		ret = sys_fstat(lent_file.fd, &st);
+	if (!ret)
+		ret = memory_file_punch(0, LEND_PAGE);
+	if (ret)
+		return ret;
+	lent_file.inode = st.st_ino;
+	lent_file.dev = st.st_dev;
+	return 0;
+}
+
 static int memory_file_make(void)
 {
-	const int seals = F_SEAL_SHRINK | F_SEAL_SEAL;
-	struct stat st;
 	int fd = (int)SYS_RET(
 		syscall(SYS_memfd_create, "rdmaemu-lent", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	int ret;
 
-	if (fd < 0)
+	/* There may be a descriptor later. */
+	if (fd == -EMFILE || fd == -ENFILE)
 		return fd;
-	ret = sys_fcntl(fd, F_ADD_SEALS, seals);
-	if (!ret)
-		ret = sys_fstat(fd, &st);
+	lent_file = (struct lent_file){ .fd = fd };
+	ret = fd < 0 ? fd : memory_file_try(F_SEAL_SHRINK | F_SEAL_SEAL);
 	if (ret) {
-		sys_close(fd);
-		return ret;
+		if (fd >= 0)
+			sys_close(fd);
+		lent_file.fd = -1;
+	} else {
+		ret = lent_file.fd = client.offer ? client.offer(fd) : fd;
 	}
-	lent_file = (struct lent_file){ .fd = fd, .inode = st.st_ino, .dev = st.st_dev };
-	return 0;
+	lent_file.useless = ret < 0;
+	return ret < 0 ? ret : 0;
 }
 
-/* Make the file at least @end bytes long. A limit on files would end the process (SIGXFSZ). */
+bool lent_file_is_open(void)
+{
+	struct stat st;
+
+	return lent_file.fd >= 0 && !sys_fstat(lent_file.fd, &st) && st.st_dev == lent_file.dev &&
+	       st.st_ino == lent_file.inode;
+}
+
+/*
+ * Make the file at least @end bytes long, in the steps in which processes map it. A limit on files
+ * would end the process (SIGXFSZ).
+ */
 static int memory_file_grow(u64 end)
 {
-	u64 len = ALIGN_UP(end, FILE_STEP);
+	u64 len = seg_map_size(end);
 	struct rlimit lim;
 	int ret;
 
@@ -85,44 +140,68 @@ static u64 memory_file_place(u64 len)
 
 struct lent_range *lent_range_add(u64 addr, u64 len)
 {
-	struct lent_range *r = &ranges[n_ranges];
+	u32 at = 0;
 	u64 off;
 
-	if (n_ranges == MAX_RANGES || len > FILE_MAX)
+	if (n_ranges == MAX_RANGES || len > FILE_MAX || lent_file.useless)
 		return NULL;
-	if (lent_file.fd < 0 && memory_file_make())
+	if (lent_file.fd < 0 ? memory_file_make() != 0 : !lent_file_is_open())
+		return NULL;
+	while (at < n_ranges && ranges[at].addr < addr)
+		at++;
+	if ((at && ranges[at - 1].addr + ranges[at - 1].len > addr) ||
+	    (at < n_ranges && ranges[at].addr < addr + len))
 		return NULL;
 	off = memory_file_place(len);
 	if (off == FILE_MAX || memory_file_grow(off + len))
 		return NULL;
-	*r = (struct lent_range){ .addr = addr, .len = len, .off = off };
+	memmove(&ranges[at + 1], &ranges[at], (n_ranges - at) * sizeof(*ranges));
+	ranges[at] = (struct lent_range){ .addr = addr, .len = len, .off = off };
 	store_relaxed(&n_ranges, n_ranges + 1);
-	return r;
+	return &ranges[at];
 }
 
-/* Free pages: the next range here must find a hole where it has untouched pages. 0 or -errno. */
-static int memory_file_punch(u64 off, u64 len)
+/* A place whose pages stay would show the next range old data: then there is none. */
+static void place_free(u64 off, u64 len)
 {
-	const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-
-	return (int)SYS_RET(syscall(SYS_fallocate, lent_file.fd, mode, off, len));
+	if (!lent_file_is_open() || memory_file_punch(off, len))
+		lent_file.useless = true;
 }
 
-void lent_range_remove(u32 i)
+void lent_range_remove(struct lent_range *r)
 {
-	/* Otherwise the place stays taken. With no address, nothing is mapped there. */
-	if (memory_file_punch(ranges[i].off, ranges[i].len)) {
-		ranges[i].addr = 0;
-		return;
-	}
+	place_free(r->off, r->len);
 	store_relaxed(&n_ranges, n_ranges - 1);
-	ranges[i] = ranges[n_ranges];
+	memmove(r, r + 1, (size_t)((char *)&ranges[n_ranges] - (char *)r));
 }
 
 void lent_range_cut(struct lent_range *r, u64 len)
 {
-	if (len < r->len && !memory_file_punch(r->off + len, r->len - len))
-		r->len = len;
+	if (len < r->len)
+		place_free(r->off + len, r->len - len);
+	r->len = len;
+}
+
+int lent_range_show(struct lent_range *r, bool on)
+{
+	struct seg_lent_table *t = client.table;
+	u32 i, n = 0;
+	int ret;
+
+	if (r->shown == on)
+		return 0;
+	ret = t ? lent_hold() : -ENOTCONN;
+	if (ret)
+		return ret;
+	r->shown = on;
+	for (i = 0; i < n_ranges; i++)
+		if (ranges[i].shown)
+			t->range[n++] = (struct seg_lent){ .addr = ranges[i].addr,
+							   .len = ranges[i].len,
+							   .off = ranges[i].off };
+	store_relaxed(&t->n, n);
+	lent_release();
+	return 0;
 }
 
 void lent_range_forget(void)

@@ -13,6 +13,8 @@
  * struct lent_range - addresses whose pages lie in the memory file, one after the other.
  * @off: in the file
  * @noreserve: how the private mapping was made
+ * @shown: it is in the client's table: other processes copy to and from the file
+ * @seen: bytes of it that /proc/self/maps shows in their places; for region.c
  *
  * The program may have unmapped, or replaced, any part of it: /proc/self/maps tells.
  */
@@ -20,12 +22,19 @@ struct lent_range {
 	u64 addr;
 	u64 len;
 	u64 off;
+	u64 seen;
 	bool noreserve;
+	bool shown;
 };
 
-/** struct lent_file - the process's memory file. @fd: -1: not made yet */
+/**
+ * struct lent_file - the process's memory file.
+ * @fd: -1: not made yet
+ * @useless: nothing more is lent: the fabric process has not taken it, or holes cannot be made
+ */
 struct lent_file {
 	int fd;
+	bool useless;
 	u64 len;
 	u64 inode;
 	dev_t dev;
@@ -49,12 +58,25 @@ extern struct lent_file lent_file;
 /** lent_range_count() - how many ranges are lent. Without the lock: whether any is. */
 u32 lent_range_count(void);
 struct lent_range *lent_range_at(u32 i);
-/** lent_range_add() - find a place of @len bytes in the file. Return: NULL: no room, or no file. */
+/**
+ * lent_range_add() - find a place of @len bytes in the file. Ranges are in the order of addresses.
+ * Return: NULL: no room, no file, or another range has some of the addresses.
+ */
 struct lent_range *lent_range_add(u64 addr, u64 len);
-/** lent_range_remove() - free the place in the file, and its pages. The last range takes @i. */
-void lent_range_remove(u32 i);
+/** lent_range_remove() - free the place in the file, and its pages. */
+void lent_range_remove(struct lent_range *r);
 /** lent_range_cut() - free the end of a range's place: only its first @len bytes are lent. */
 void lent_range_cut(struct lent_range *r, u64 len);
+/**
+ * lent_range_show() - make other processes copy to and from the file (@on), or this process's
+ * addresses. Return: 0 or -errno.
+ */
+int lent_range_show(struct lent_range *r, bool on);
+/** lent_hold() - keep other processes from copying. Return: 0 or -errno. */
+int lent_hold(void);
+void lent_release(void);
+/** lent_file_is_open() - whether the descriptor still is the file's: the program may close any. */
+bool lent_file_is_open(void);
 /** lent_range_forget() - in a forked child: no range, no file. */
 void lent_range_forget(void);
 /** lent_range_maps() - whether @v shows pages of the file. */

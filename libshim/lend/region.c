@@ -132,10 +132,73 @@ static void mapping_lend(const struct mapping *v, const char *flags, u64 from, u
 		return;
 	r->noreserve = strstr(flags, "nr ") != NULL;
 	done = lent_pages_lend(r, prot);
-	if (done)
-		lent_range_cut(r, done);
-	else
-		lent_range_remove(lent_range_count() - 1);
+	if (!done) {
+		lent_range_remove(r);
+		return;
+	}
+	lent_range_cut(r, done);
+	(void)lent_range_show(r, true);
+}
+
+/* Note for each range how much of it a mapping shows in its place. */
+static void mapping_see(const struct mapping *v)
+{
+	u32 i;
+
+	for (i = 0; i < lent_range_count(); i++) {
+		struct lent_range *r = lent_range_at(i);
+		u64 from = v->from > r->addr ? v->from : r->addr;
+		u64 to = min_u64(v->to, r->addr + r->len);
+
+		if (from < to && v->offset + (from - v->from) == r->off + (from - r->addr))
+			r->seen += to - from;
+	}
+}
+
+/*
+ * A program may unmap registered memory, and map and register other memory there, while peers still
+ * use the old pages. They cannot have both: such ranges are reached as addresses from now on.
+ */
+static void ranges_check(u64 from, u64 to)
+{
+	struct mapping v;
+	struct maps m;
+	u64 last = 0;
+	u32 i;
+
+	for (i = 0; i < lent_range_count(); i++) {
+		struct lent_range *r = lent_range_at(i);
+
+		r->seen = 0;
+		if (r->shown && is_overlap(r->addr, r->addr + r->len, from, to))
+			last = r->addr + r->len;
+	}
+	if (!last || maps_open(&m, false))
+		return;
+	while (maps_next(&m, &v) && v.from < last)
+		if (lent_range_maps(&v))
+			mapping_see(&v);
+	maps_close(&m);
+	for (i = 0; i < lent_range_count(); i++) {
+		struct lent_range *r = lent_range_at(i);
+
+		if (is_overlap(r->addr, r->addr + r->len, from, to) && r->seen < r->len)
+			(void)lent_range_show(r, false);
+	}
+}
+
+/* Whether all of [from, to) is lent. */
+static bool is_lent(u64 from, u64 to)
+{
+	u32 i;
+
+	for (i = 0; i < lent_range_count() && from < to; i++) {
+		const struct lent_range *r = lent_range_at(i);
+
+		if (r->addr <= from && from < r->addr + r->len)
+			from = r->addr + r->len;
+	}
+	return from >= to;
 }
 
 /* Lend what is private and anonymous of region @index's whole pages. */
@@ -146,7 +209,7 @@ static void region_lend(u32 index)
 	struct mapping v;
 	struct maps m;
 
-	if (from >= to || maps_open(&m, true))
+	if (is_lent(from, to) || maps_open(&m, true))
 		return;
 	/* Exchanges change lines that were read already, not those that follow. */
 	while (maps_next(&m, &v) && maps_flags(&m, flags, sizeof(flags)) && v.from < to) {
@@ -176,32 +239,13 @@ static u32 region_note(u64 addr, u64 len)
 	return UNNOTED;
 }
 
-u64 lend_region_add(u64 addr, u64 len, bool may_lend)
-{
-	int saved = errno;
-	sigset_t before;
-	u64 number;
-	u32 index;
-
-	if (!lend_is_on() || !len)
-		return 0;
-	lend_lock(&before);
-	index = region_note(addr, len);
-	if (may_lend && !n_unnoted && sysconf(_SC_PAGESIZE) == LEND_PAGE && lend_is_quiet())
-		region_lend(index);
-	number = (u64)generation << 32 | index;
-	lend_unlock(&before);
-	errno = saved;
-	return number;
-}
-
 /* Give back ranges that overlap [from, to). @registered: those, too, that a region lies on */
 static int ranges_return(u64 from, u64 to, bool registered)
 {
 	int ret = 0, err;
 	u32 i;
 
-	/* Backwards: the last range takes the place of one that is removed. */
+	/* Backwards: those after one that is removed move. */
 	for (i = lent_range_count(); i-- > 0;) {
 		struct lent_range *r = lent_range_at(i);
 
@@ -209,13 +253,39 @@ static int ranges_return(u64 from, u64 to, bool registered)
 			continue;
 		if (!registered && is_registered(r->addr, r->addr + r->len, UNNOTED))
 			continue;
-		err = lend_is_alone() ? lent_pages_return(r) : -EBUSY;
+		err = lend_is_alone() ? lent_range_show(r, false) : -EBUSY;
+		if (!err)
+			err = lent_pages_return(r);
 		if (err)
 			ret = err;
 		else
-			lent_range_remove(i);
+			lent_range_remove(r);
 	}
 	return ret;
+}
+
+u64 lend_region_add(u64 addr, u64 len, bool may_lend)
+{
+	int saved = errno;
+	sigset_t before;
+	u64 number, end;
+	u32 index;
+
+	if (!lend_is_on() || !len)
+		return 0;
+	lend_lock(&before);
+	index = region_note(addr, len);
+	end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
+	ranges_check(page_down(addr), end);
+	/* Memory on demand is what the program has at its addresses at any time. */
+	if (!may_lend)
+		(void)ranges_return(addr, end, true);
+	if (may_lend && !n_unnoted && sysconf(_SC_PAGESIZE) == LEND_PAGE && lend_is_quiet())
+		region_lend(index);
+	number = (u64)generation << 32 | index;
+	lend_unlock(&before);
+	errno = saved;
+	return number;
 }
 
 void lend_region_drop(u64 number)

@@ -15,7 +15,7 @@
 #ifndef LIBSHIM_LEND_REGION_H
 #define LIBSHIM_LEND_REGION_H
 
-#include "emulator/types.h"
+#include "emulator/seg.h"
 
 /** lend_is_on() - whether RDMAEMU_LEND asks for lent memory. */
 bool lend_is_on(void);
@@ -47,13 +47,25 @@ int lend_give_back(u64 addr, u64 len);
 /** lend_own_threads() - the shim has started (@n = 1) a thread, or one of its own ends (-1). */
 void lend_own_threads(int n);
 
-/* --- pages.c --- */
+/* --- range.c --- */
 
 /**
- * lend_set_hold() - how to keep every process from copying this one's registered memory.
- * @hold: returns 0 or -errno; @release: ends what a successful @hold has begun
+ * struct lend_client - what lending needs of this process as a client of its fabric.
+ * @table: in its segment: tells other processes what is lent
+ * @hold: keeps them from copying its registered memory, and from reading @table. 0 or -errno
+ * @release: ends what a successful @hold has begun
+ * @offer: hands the memory file @fd to the fabric process. Return: the number that the descriptor
+ *	has then, or -errno: it is closed
  */
-void lend_set_hold(int (*hold)(void), void (*release)(void));
+struct lend_client {
+	struct seg_lent_table *table;
+	int (*hold)(void);
+	void (*release)(void);
+	int (*offer)(int fd);
+};
+
+/** lend_set_client() - this process is a client now. NULL: it is not any more. */
+void lend_set_client(const struct lend_client *client);
 
 /* --- fork.c --- */
 

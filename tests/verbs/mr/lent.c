@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,7 +191,7 @@ static void test_meanwhile(void)
 {
 	static const uint8_t zeros[SIZE];
 	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE), *to;
-	struct ibv_mr *mr = region_new(at, SIZE);
+	struct ibv_mr *mr = region_new(at, SIZE), *again;
 
 	fill(at, SIZE, 6);
 	madvise(at, SIZE, MADV_DONTNEED);
@@ -207,8 +208,13 @@ static void test_meanwhile(void)
 	munmap(to, SIZE);
 	at = mmap(to, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	fill(at, SIZE, 8);
+	again = region_new(at, SIZE);
+	ok(peer_reaches(again->rkey, at + PAGE) && peer_reaches(mr->rkey, to + SIZE + PAGE),
+	   "munmap(): the peer reaches what is mapped and registered there instead, and the rest");
+	ibv_dereg_mr(again);
+	fill(at, SIZE, 8);
 	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 8) && is_private(at, 2 * SIZE),
-	   "munmap(): deregistering leaves what is mapped there instead");
+	   "deregistering leaves what is mapped there instead");
 	munmap(at, 2 * SIZE);
 }
 
@@ -277,6 +283,28 @@ static void test_thread(void)
 	munmap(at, SIZE);
 }
 
+/* The kernel may write to memory when an operation ends, at any time. */
+static void test_aio(void)
+{
+	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	unsigned long ring = 0;
+	struct ibv_mr *mr;
+
+	if (syscall(SYS_io_setup, 8, &ring)) {
+		note("io_setup: %s", strerror(errno));
+	} else {
+		mr = region_new(at, SIZE);
+		ok(is_private(at, SIZE) && peer_reaches(mr->rkey, at),
+		   "with an AIO ring nothing is lent");
+		ibv_dereg_mr(mr);
+		syscall(SYS_io_destroy, ring);
+	}
+	mr = region_new(at, SIZE);
+	ok(has_lent(at, SIZE, SIZE), "without one it is");
+	ibv_dereg_mr(mr);
+	munmap(at, SIZE);
+}
+
 /* A heap that grows and shrinks while its parts come and go. */
 static void test_heap(void)
 {
@@ -313,6 +341,7 @@ int main(int argc, char **argv)
 	test_meanwhile();
 	test_fork();
 	test_thread();
+	test_aio();
 	test_heap();
 	vb_pair_down(&p);
 	vb_close_two(a, b);

@@ -7,8 +7,14 @@
 for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent $side lent
 	app app_mr_lent $side kept
+	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 done
 export RDMAEMU_LEND=1
 RUN_BY="$T/sys_noptrace" in_one app app_mr_lent remote kept
 RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent remote kept
+[ "$SETTING" = one ] || done_testing
+# Where memory is lent, no program copies by system calls. The fabric process is outside of the filter.
+"$RDMAEMU" fabric stop >/dev/null 2>&1
+check "a fabric" "$RDMAEMU" fabric start
+RUN_BY="$T/sys_noptrace -k" app app_mr_lent_copy remote
 done_testing
