@@ -55,6 +55,7 @@ void maps_close(struct maps *m)
 bool maps_next(struct maps *m, struct mapping *v)
 {
 	u64 major, minor;
+	u32 n = 0;
 	int c;
 
 	if (maps_number(m, 16, &v->from) != '-' || maps_number(m, 16, &v->to) != ' ')
@@ -69,8 +70,12 @@ bool maps_next(struct maps *m, struct mapping *v)
 		return false;
 	v->dev = makedev((u32)major, (u32)minor);
 	c = maps_number(m, 10, &v->inode);
-	while (c >= 0 && c != '\n')
+	while (c == ' ')
 		c = maps_char(m);
+	for (; c >= 0 && c != '\n'; c = maps_char(m))
+		if (n < MAPS_NAME - 1)
+			v->name[n++] = (char)c;
+	v->name[n] = '\0';
 	return true;
 }
 

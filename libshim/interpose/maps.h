@@ -18,9 +18,12 @@ struct maps {
 	char buf[4096];
 };
 
+#define MAPS_NAME 16u
+
 /**
  * struct mapping - a line: "start-end rwxp offset major:minor inode path".
  * @inode: 0: anonymous
+ * @name: the path's beginning; "": there is none
  */
 struct mapping {
 	u64 from;
@@ -32,6 +35,7 @@ struct mapping {
 	bool write;
 	bool exec;
 	bool shared;
+	char name[MAPS_NAME];
 };
 
 /** maps_open() - start reading. @smaps: with the flags of each mapping. Return: 0 or -errno. */

@@ -100,23 +100,19 @@ static bool has_quiet_fds(void)
 	return quiet && !n;
 }
 
-/* The ring of io_setup(2) is a mapping of a file "[aio]": shared, and of a device of no other. */
+/* The ring of io_setup(2) is a mapping of a file "/[aio]". */
 static bool has_aio_ring(void)
 {
-	static const char aio[] = "/[aio]";
-	char buf[1024];
-	size_t at = 0, i;
-	ssize_t n;
-	int fd = (int)SYS_RET(
-		syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
+	bool found = false;
+	struct mapping v;
+	struct maps m;
 
-	if (fd < 0)
+	if (maps_open(&m, false))
 		return true;
-	while (at < sizeof(aio) - 1 && (n = sys_read(fd, buf, sizeof(buf))) > 0)
-		for (i = 0; i < (size_t)n && at < sizeof(aio) - 1; i++)
-			at = buf[i] == aio[at] ? at + 1 : buf[i] == aio[0];
-	sys_close(fd);
-	return at == sizeof(aio) - 1;
+	while (!found && maps_next(&m, &v))
+		found = !strncmp(v.name, "/[aio]", 6);
+	maps_close(&m);
+	return found;
 }
 
 bool lend_is_quiet(void)
