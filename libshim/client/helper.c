@@ -5,6 +5,9 @@
  * A job names ranges of this process and a direction; the data passes through the bounce buffer in
  * the segment. The helper copies with pread and pwrite on the segment's descriptor, so that an
  * unmapped address is an error and not a crash. It stores the last word on its own.
+ *
+ * The helper copies without the engine token. No page changes its place under it, because it holds
+ * the lock of libshim/lend meanwhile.
  */
 #include "libshim/client/helper.h"
 
@@ -14,6 +17,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"
 #include "libshim/interpose/syscall.h"
+#include "libshim/lend/region.h"
 
 #include <stddef.h>
 #include <sys/eventfd.h>
@@ -109,13 +113,16 @@ void shim_helper_serve(int fd)
 {
 	struct helper_job *job = &shim.seg->job;
 	const u64 one = 1;
+	sigset_t before;
 	u64 count;
 
 	if (sys_read(fd, &count, sizeof(count)) != sizeof(count))
 		return;
 	if (load_acquire(&job->state) != HELPER_BUSY)
 		return;
+	lend_lock(&before);
 	job->result = job_run(job);
+	lend_unlock(&before);
 	__atomic_fetch_add(&jobs_done, 1, __ATOMIC_RELEASE);
 	store_release(&job->state, HELPER_DONE);
 	sys_write(shim.kick_fd, &one, sizeof(one));

@@ -17,11 +17,20 @@
 
 #include "emulator/seg.h"
 
+#include <signal.h>
+
 /** lend_is_on() - whether RDMAEMU_LEND asks for lent memory. */
 bool lend_is_on(void);
 
 /* --- region.c --- */
 
+/**
+ * lend_lock() - take the folder's lock, with all signals blocked: a handler that writes to a page
+ * while it is exchanged would lose that write. For threads of the shim, too, that copy to or from
+ * registered memory without the engine token. @before: for lend_unlock()
+ */
+void lend_lock(sigset_t *before);
+void lend_unlock(const sigset_t *before);
 /**
  * lend_region_add() - note a region that is about to be registered, and lend its memory.
  * @may_lend: false: only note it, so that later regions do not lend the same pages

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# Lent memory: what a program finds in its memory, and whose it is. Without the switch, and where another process
-# copies in the program's name, nothing is lent, and the program finds the same.
+# Lent memory: what a program finds in its memory, and whose it is. Without the switch, and in isolated fabrics, nothing
+# is lent, and the program finds the same.
 . "$(dirname "$0")/../../lib/lib.sh"
 for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent $side lent
@@ -10,7 +10,7 @@ for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 done
 export RDMAEMU_LEND=1
-RUN_BY="$T/sys_noptrace" in_one app app_mr_lent remote kept
+RUN_BY="$T/sys_noptrace" in_one app app_mr_lent remote lent
 RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent remote kept
 [ "$SETTING" = one ] || done_testing
 # Where memory is lent, no program copies by system calls. The fabric process is outside of the filter.
