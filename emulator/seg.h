@@ -285,14 +285,30 @@ struct seg_lent {
 	u64 off;
 };
 
+/** enum seg_lent_why - why registered memory is not lent. */
+enum seg_lent_why {
+	LENT_WHY_THREADS, /* the program has several threads */
+	LENT_WHY_IO, /* io_uring, AIO or a device may write to memory at any time */
+	LENT_WHY_USE, /* it is on demand, or the fabric is isolated, or Valgrind runs the program */
+	LENT_WHY_EDGE, /* it is a part of a page */
+	LENT_WHY_KIND, /* a file's, shared, huge, locked, the stack, another region's, ... */
+	LENT_WHY_FILE, /* no memory file, no room in it or in a table */
+	LENT_WHY_BACK, /* it was, until the program changed its mapping or made a thread */
+	LENT_WHYS
+};
+
 /**
  * struct seg_lent_table - the client's lent ranges, in the order of addresses, without overlap. The
  * client writes it with the token held.
  * @n: ranges; 0 in a process whose memory is reached as its own addresses only
+ * @on: the program is to lend memory
+ * @lent: bytes of regions that are lent; @why: that are not, by reason. For `rdmaemu status`
  */
 struct seg_lent_table {
 	u32 n;
-	u32 pad;
+	u32 on;
+	u64 lent;
+	u64 why[LENT_WHYS];
 	struct seg_lent range[SEG_MAX_LENT];
 };
 

@@ -163,7 +163,8 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 	snprintf(sock, sizeof(sock), "%s", p->sock);
 	if (apart && statedir_node_sock(sock, p->programs, o->node))
 		return print_error("path %s/... is too long", p->programs);
-	if (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1))
+	if ((o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1)) ||
+	    (o->lend[0] && setenv(PROTO_LEND_ENV, o->lend, 1)))
 		return print_error("environment: %s", strerror(errno));
 	snprintf(number, sizeof(number), "%u", m->lease.number);
 	if (run_preload(lib) || unsetenv(PROTO_REAL_ENV) ||

@@ -9,6 +9,7 @@
 #define CHECK                                                                                      \
 	(OPT_BIT(OPT_CHECK) | OPT_BIT(OPT_CHECK_EXIT) | OPT_BIT(OPT_CHECK_SUPPRESS) |              \
 	 OPT_BIT(OPT_CHECK_JSON) | OPT_BIT(OPT_CHECK_SARIF) | OPT_BIT(OPT_GEN_SUPPRESSIONS))
+#define LEND  (OPT_BIT(OPT_LEND) | OPT_BIT(OPT_NO_LEND))
 #define PORTS (OPT_BIT(OPT_NODE) | OPT_BIT(OPT_DEVICE) | OPT_BIT(OPT_PORT))
 
 #define PORTS_NODE "only ports of this node (default: all)"
@@ -36,7 +37,7 @@ static const struct verb verbs[] = {
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
 		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_JUNIT) |
-		   OPT_BIT(OPT_TAP) | CHECK,
+		   OPT_BIT(OPT_TAP) | CHECK | LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
@@ -49,7 +50,8 @@ static const struct verb verbs[] = {
 		  "replay'. Programs that are recorded at the same time may share a directory.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL) |
-		   OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE),
+		   OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE) |
+		   LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

@@ -110,6 +110,8 @@ enum opt_id {
 	OPT_CHECK_JSON,
 	OPT_CHECK_SARIF,
 	OPT_GEN_SUPPRESSIONS,
+	OPT_LEND,
+	OPT_NO_LEND,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -263,6 +265,7 @@ struct opts {
 	char junit[PATH_MAX]; /* "": not given */
 	char tap[PATH_MAX]; /* likewise */
 	char chrome[PATH_MAX]; /* likewise */
+	char lend[2]; /* RDMAEMU_LEND of the program; "": as it is */
 };
 
 /** opts_init() - defaults. */

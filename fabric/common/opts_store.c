@@ -88,6 +88,20 @@ static bool opt_set_pace(struct opts *o, const char *value)
 	return o->pace || !strcmp(value, "fast");
 }
 
+static bool opt_set_lend(struct opts *o, const char *value)
+{
+	(void)value;
+	o->lend[0] = '1';
+	return true;
+}
+
+static bool opt_set_no_lend(struct opts *o, const char *value)
+{
+	(void)value;
+	o->lend[0] = '0';
+	return true;
+}
+
 /* Return: the index of @value in the words, which end with NULL, or -1. */
 static int opt_word_index(const char *value, const char *const *words)
 {
@@ -297,6 +311,8 @@ static const struct opt_value {
 	[OPT_CHECK_JSON] = A_TEXT(check_json, "a file"),
 	[OPT_CHECK_SARIF] = A_TEXT(check_sarif, "a file"),
 	[OPT_GEN_SUPPRESSIONS] = A_SWITCH(gen_suppressions),
+	[OPT_LEND] = BY(opt_set_lend, ""),
+	[OPT_NO_LEND] = BY(opt_set_no_lend, ""),
 	[OPT_HELP] = A_SWITCH(help),
 };
 

@@ -14,6 +14,9 @@
 /* The number of the `rdmaemu run` that has started a program. */
 #define PROTO_RUN_ENV "RDMAEMU_RUN"
 
+/* "1": lend registered memory (docs/design/lent-memory.md); otherwise, and unset: keep it. */
+#define PROTO_LEND_ENV "RDMAEMU_LEND"
+
 /* How names of emulated PTP clocks begin: /dev/ptp2310000. Real ones have small numbers. */
 #define PROTO_PTP_NAME "ptp231"
 

@@ -190,6 +190,30 @@ int status_objects(const struct fabric *f, u32 pid, u32 *n)
 	return -ESRCH;
 }
 
+/* How much of a program's registered memory is lent, and why the rest is not, as it says itself. */
+static struct json_object *status_json_lent(const struct seg_lent_table *t)
+{
+	static const char *const reasons[LENT_WHYS] = {
+		[LENT_WHY_THREADS] = "several threads",
+		[LENT_WHY_IO] = "io_uring, AIO or a device may write to it",
+		[LENT_WHY_USE] = "on demand, an isolated fabric, or Valgrind",
+		[LENT_WHY_EDGE] = "parts of pages",
+		[LENT_WHY_KIND] = "not private anonymous memory alone",
+		[LENT_WHY_FILE] = "no room in a memory file or table",
+		[LENT_WHY_BACK] = "the program changed it or made a thread",
+	};
+	struct json_object *o = json_object_new_object(), *kept = json_object_new_object();
+	u32 i;
+
+	status_add_bool(o, "on", load_relaxed(&t->on));
+	json_add_int(o, "bytes", load_relaxed(&t->lent));
+	for (i = 0; i < LENT_WHYS; i++)
+		if (load_relaxed(&t->why[i]))
+			json_add_int(kept, reasons[i], load_relaxed(&t->why[i]));
+	json_add(o, "kept", kept);
+	return o;
+}
+
 static struct json_object *status_json_clients(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
@@ -215,6 +239,7 @@ static struct json_object *status_json_clients(const struct fabric *f)
 		json_add_int(o, "mrs", h->n[TAB_MR]);
 		json_add_int(o, "pds", h->n[TAB_PD]);
 		json_add_int(o, "objects", status_count_objects(f->hca, cl->id));
+		json_add(o, "lent", status_json_lent(&cl->seg->lent));
 		json_append(all, o);
 	}
 	return all;

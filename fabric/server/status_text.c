@@ -75,6 +75,22 @@ static void status_print_device(FILE *out, struct json_object *d)
 		status_print_port(out, json_object_array_get_idx(ports, i));
 }
 
+/* Nothing for a program that is to keep its memory. */
+static void status_print_lent(FILE *out, struct json_object *lent)
+{
+	const char *sep = "; not lent: ";
+
+	if (!json_object_get_boolean(status_get(lent, "on")))
+		return;
+	fprintf(out, "  lent memory: %lld bytes", status_get_int(lent, "bytes"));
+	json_object_object_foreach(status_get(lent, "kept"), reason, bytes)
+	{
+		fprintf(out, "%s%lld (%s)", sep, (long long)json_object_get_int64(bytes), reason);
+		sep = ", ";
+	}
+	fputc('\n', out);
+}
+
 static void status_print_client(FILE *out, struct json_object *c)
 {
 	bool direct = !strcmp(status_get_str(c, "memory"), "direct");
@@ -87,6 +103,7 @@ static void status_print_client(FILE *out, struct json_object *c)
 		: strcmp(status_get_str(c, "memory"), "helper") ? ", memory out of reach"
 								: ", memory through its helper",
 		strcmp(status_get_str(c, "state"), "live") ? ", dying" : "");
+	status_print_lent(out, status_get(c, "lent"));
 }
 
 static void status_print_qp(FILE *out, struct json_object *q)

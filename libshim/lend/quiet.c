@@ -3,8 +3,8 @@
  * DOC: whether anything but the calling thread may write to the program's memory.
  *
  * Threads: the kernel counts them as links of /proc/self/task. The shim's own thread, the watcher,
- * writes to no registered memory unless it is the memory helper, and then nothing is lent. It takes
- * the lock before it writes to anything else (lend_own_threads()).
+ * takes the lock before it writes to anything: to registered memory as the memory helper
+ * (libshim/client/helper.c), and else in lend_own_threads().
  *
  * The kernel: io_uring and AIO write when an operation completes, which may be at any time; so do
  * devices whose drivers have pinned pages. Such a process has a descriptor, or a mapping, that
@@ -117,5 +117,5 @@ static bool has_aio_ring(void)
 
 bool lend_is_quiet(void)
 {
-	return lend_is_alone() && has_quiet_fds() && !has_aio_ring();
+	return has_quiet_fds() && !has_aio_ring();
 }

@@ -25,6 +25,18 @@ static struct lend_client client;
 void lend_set_client(const struct lend_client *c)
 {
 	client = c ? *c : (struct lend_client){ 0 };
+	if (client.table)
+		store_relaxed(&client.table->on, lend_is_on());
+}
+
+void lent_count(u64 lent, enum seg_lent_why why, u64 kept)
+{
+	struct seg_lent_table *t = client.table;
+
+	if (!t)
+		return;
+	store_relaxed(&t->lent, t->lent + lent);
+	store_relaxed(&t->why[why], t->why[why] + kept);
 }
 
 int lent_hold(void)

@@ -3,9 +3,8 @@
 #ifndef LIBSHIM_LEND_RANGE_H
 #define LIBSHIM_LEND_RANGE_H
 
+#include "emulator/seg.h"
 #include "libshim/interpose/maps.h"
-
-#include <signal.h>
 
 #define LEND_PAGE 4096u
 
@@ -42,12 +41,6 @@ struct lent_file {
 
 /* --- region.c --- */
 
-/**
- * lend_lock() - take the folder's lock, with all signals blocked: a handler that writes to a page
- * while it is exchanged would lose that write. @before: for lend_unlock()
- */
-void lend_lock(sigset_t *before);
-void lend_unlock(const sigset_t *before);
 /** lend_region_forget() - in a forked child: no region is this process's. Lock held. */
 void lend_region_forget(void);
 
@@ -72,6 +65,11 @@ void lent_range_cut(struct lent_range *r, u64 len);
  * addresses. Return: 0 or -errno.
  */
 int lent_range_show(struct lent_range *r, bool on);
+/**
+ * lent_count() - add to the bytes of regions that are lent, and to those that are not for a reason;
+ * what is subtracted is its negative.
+ */
+void lent_count(u64 lent, enum seg_lent_why why, u64 kept);
 /** lent_hold() - keep other processes from copying. Return: 0 or -errno. */
 int lent_hold(void);
 void lent_release(void);
@@ -101,7 +99,7 @@ int lent_pages_return(const struct lent_range *r);
 /** lend_is_alone() - whether the process has no thread but this one and the shim's. */
 bool lend_is_alone(void);
 /**
- * lend_is_quiet() - the same, and no descriptor through which the kernel, or a device, may write to
+ * lend_is_quiet() - whether it has nothing through which the kernel, or a device, may write to
  * memory at any time: io_uring, AIO, drivers.
  */
 bool lend_is_quiet(void);

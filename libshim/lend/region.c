@@ -11,6 +11,7 @@
  */
 #include "libshim/lend/region.h"
 
+#include "fabric/proto/env.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/range.h"
 
@@ -23,10 +24,15 @@
 #define FLAGS_TEXT  192
 #define OWN_STACK   (64u << 10) /* more than the frames of an exchange */
 
-/** struct lend_region - [addr, end). @end: 0: the entry is free */
+/**
+ * struct lend_region - [addr, end). @end: 0: the entry is free
+ * @lent: bytes that are lent, the others are not because of @why
+ */
 struct lend_region {
 	u64 addr;
 	u64 end;
+	u64 lent;
+	enum seg_lent_why why;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -40,7 +46,7 @@ bool lend_is_on(void)
 	const char *text;
 
 	if (!load_relaxed(&known)) {
-		text = getenv("RDMAEMU_LEND");
+		text = getenv(PROTO_LEND_ENV);
 		store_relaxed(&known, text && !strcmp(text, "1") ? 2 : 1);
 	}
 	return load_relaxed(&known) == 2;
@@ -121,23 +127,69 @@ static bool is_own_memory(u64 from, u64 to)
 	       is_overlap(from, to, page_down((uintptr_t)__bss_start), (uintptr_t)_end);
 }
 
-/* Lend [from, to), a part of @v. */
-static void mapping_lend(const struct mapping *v, const char *flags, u64 from, u64 to)
+/* Lend [from, to), a part of @v. Return: whether all of it is lent. */
+static bool mapping_lend(const struct mapping *v, const char *flags, u64 from, u64 to)
 {
 	int prot = PROT_READ | (v->write ? PROT_WRITE : 0);
 	struct lent_range *r = lent_range_add(from, to - from);
 	u64 done;
 
 	if (!r)
-		return;
+		return false;
 	r->noreserve = strstr(flags, "nr ") != NULL;
 	done = lent_pages_lend(r, prot);
 	if (!done) {
 		lent_range_remove(r);
-		return;
+		return false;
 	}
 	lent_range_cut(r, done);
-	(void)lent_range_show(r, true);
+	return !lent_range_show(r, true) && done == to - from;
+}
+
+/* How many bytes of a region are lent. */
+static u64 region_count_lent(const struct lend_region *region)
+{
+	u64 from, to, lent = 0;
+	u32 i;
+
+	for (i = 0; i < lent_range_count(); i++) {
+		const struct lent_range *r = lent_range_at(i);
+
+		from = r->addr > region->addr ? r->addr : region->addr;
+		to = min_u64(r->addr + r->len, region->end);
+		if (r->shown && from < to)
+			lent += to - from;
+	}
+	return lent;
+}
+
+/* Count a region's bytes for `rdmaemu status` (@sign 1), or no more (-1). */
+static void region_count(const struct lend_region *region, s64 sign)
+{
+	u64 kept = region->end - region->addr - region->lent;
+
+	lent_count((u64)sign * region->lent, region->why, (u64)sign * kept);
+}
+
+/* Regions have lost lent ranges. */
+static void regions_count_back(void)
+{
+	u64 lent;
+	u32 i;
+
+	for (i = 0; i < MAX_REGIONS; i++) {
+		struct lend_region *region = &regions[i];
+
+		if (!region->end || !region->lent)
+			continue;
+		lent = region_count_lent(region);
+		if (lent == region->lent)
+			continue;
+		region_count(region, -1);
+		region->lent = lent;
+		region->why = LENT_WHY_BACK;
+		region_count(region, 1);
+	}
 }
 
 /* Note for each range how much of it a mapping shows in its place. */
@@ -161,6 +213,7 @@ static void mapping_see(const struct mapping *v)
  */
 static void ranges_check(u64 from, u64 to)
 {
+	bool hidden = false;
 	struct mapping v;
 	struct maps m;
 	u64 last = 0;
@@ -183,8 +236,10 @@ static void ranges_check(u64 from, u64 to)
 		struct lent_range *r = lent_range_at(i);
 
 		if (is_overlap(r->addr, r->addr + r->len, from, to) && r->seen < r->len)
-			(void)lent_range_show(r, false);
+			hidden |= !lent_range_show(r, false);
 	}
+	if (hidden)
+		regions_count_back();
 }
 
 /* Whether all of [from, to) is lent. */
@@ -201,27 +256,36 @@ static bool is_lent(u64 from, u64 to)
 	return from >= to;
 }
 
-/* Lend what is private and anonymous of region @index's whole pages. */
-static void region_lend(u32 index)
+/*
+ * Lend what is private and anonymous of region @index's whole pages.
+ * Return: why what is not lent is not.
+ */
+static enum seg_lent_why region_lend(u32 index)
 {
 	u64 from = ALIGN_UP(regions[index].addr, LEND_PAGE), to = page_down(regions[index].end);
+	enum seg_lent_why why = LENT_WHY_EDGE;
 	char flags[FLAGS_TEXT];
 	struct mapping v;
 	struct maps m;
 
-	if (is_lent(from, to) || maps_open(&m, true))
-		return;
+	if (from >= to || is_lent(from, to))
+		return LENT_WHY_EDGE;
+	if (maps_open(&m, true))
+		return LENT_WHY_FILE;
 	/* Exchanges change lines that were read already, not those that follow. */
 	while (maps_next(&m, &v) && maps_flags(&m, flags, sizeof(flags)) && v.from < to) {
-		if (v.to <= from || v.inode || v.shared || !v.read || v.exec ||
-		    !has_plain_flags(flags))
+		if (v.to <= from || lent_range_maps(&v))
 			continue;
 		v.from = v.from > from ? v.from : from;
 		v.to = min_u64(v.to, to);
-		if (!is_registered(v.from, v.to, index) && !is_own_memory(v.from, v.to))
-			mapping_lend(&v, flags, v.from, v.to);
+		if (v.inode || v.shared || !v.read || v.exec || !has_plain_flags(flags) ||
+		    is_registered(v.from, v.to, index) || is_own_memory(v.from, v.to))
+			why = LENT_WHY_KIND;
+		else if (!mapping_lend(&v, flags, v.from, v.to))
+			why = LENT_WHY_FILE;
 	}
 	maps_close(&m);
+	return why;
 }
 
 static u32 region_note(u64 addr, u64 len)
@@ -242,8 +306,8 @@ static u32 region_note(u64 addr, u64 len)
 /* Give back ranges that overlap [from, to). @registered: those, too, that a region lies on */
 static int ranges_return(u64 from, u64 to, bool registered)
 {
+	u32 before = lent_range_count(), i;
 	int ret = 0, err;
-	u32 i;
 
 	/* Backwards: those after one that is removed move. */
 	for (i = lent_range_count(); i-- > 0;) {
@@ -261,7 +325,21 @@ static int ranges_return(u64 from, u64 to, bool registered)
 		else
 			lent_range_remove(r);
 	}
+	if (registered && lent_range_count() < before)
+		regions_count_back();
 	return ret;
+}
+
+/* Lend a region's memory, if anything may be lent. Return: why the rest of it is not. */
+static enum seg_lent_why region_try(u32 index, bool may_lend)
+{
+	if (!may_lend)
+		return LENT_WHY_USE;
+	if (n_unnoted || sysconf(_SC_PAGESIZE) != LEND_PAGE)
+		return LENT_WHY_FILE;
+	if (!lend_is_alone())
+		return LENT_WHY_THREADS;
+	return lend_is_quiet() ? region_lend(index) : LENT_WHY_IO;
 }
 
 u64 lend_region_add(u64 addr, u64 len, bool may_lend)
@@ -280,8 +358,11 @@ u64 lend_region_add(u64 addr, u64 len, bool may_lend)
 	/* Memory on demand is what the program has at its addresses at any time. */
 	if (!may_lend)
 		(void)ranges_return(addr, end, true);
-	if (may_lend && !n_unnoted && sysconf(_SC_PAGESIZE) == LEND_PAGE && lend_is_quiet())
-		region_lend(index);
+	if (index != UNNOTED) {
+		regions[index].why = region_try(index, may_lend);
+		regions[index].lent = region_count_lent(&regions[index]);
+		region_count(&regions[index], 1);
+	}
 	number = (u64)generation << 32 | index;
 	lend_unlock(&before);
 	errno = saved;
@@ -306,7 +387,8 @@ void lend_region_drop(u64 number)
 		region = &regions[index];
 		from = region->addr;
 		to = region->end;
-		region->end = 0;
+		region_count(region, -1);
+		*region = (struct lend_region){ 0 };
 		/* A region without a place in the table may lie anywhere. */
 		if (!n_unnoted)
 			(void)ranges_return(from, to, false);

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: programs on one fabric
+# `rdmaemu status -v` says how much of a program's registered memory is lent, and why the rest is not; `run --lend` and
+# `--no-lend` are stronger than RDMAEMU_LEND.
+. "$(dirname "$0")/../../lib/lib.sh"
+trap 'limit "$RDMAEMU" fabric stop >/dev/null 2>&1' EXIT
+"$RDMAEMU" fabric start
+
+# lent [OPTION]... - what the status says of a server that has registered 10000 bytes from a page's start on
+lent() {
+	local pid
+	"$RDMAEMU" run "$@" -- ibv_rc_pingpong -g 1 -s 10000 -p "$(free_port)" >/dev/null 2>&1 &
+	pid=$!
+	wait_for 60 has_region
+	limit "$RDMAEMU" status -v | grep '^  lent memory'
+	limit "$RDMAEMU" status --json | json "d['clients'][0]['lent']"
+	kill $pid
+	wait $pid 2>/dev/null
+	wait_for 60 is_gone
+}
+
+has_region() {
+	[ "$("$RDMAEMU" status --json | json "sum(c['mrs'] for c in d['clients'])")" = 1 ]
+}
+
+is_gone() {
+	[ "$("$RDMAEMU" status --json | json "len(d['clients'])")" = 0 ]
+}
+
+part="  lent memory: 8192 bytes; not lent: 1808 (parts of pages)
+{'on': True, 'bytes': 8192, 'kept': {'parts of pages': 1808}}"
+none="{'on': False, 'bytes': 0, 'kept': {}}"
+is 'by default none' "$(lent)" "$none"
+is '--lend: whole pages' "$(lent --lend)" "$part"
+is 'the last option counts' "$(lent --lend --no-lend)" "$none"
+export RDMAEMU_LEND=1
+is 'RDMAEMU_LEND=1' "$(lent)" "$part"
+is '--no-lend is stronger' "$(lent --no-lend)" "$none"
+limit "$RDMAEMU" fabric stop
+"$RDMAEMU" fabric start --isolated
+is 'not in an isolated fabric' "$(lent)" "  lent memory: 0 bytes; not lent: 10000 (on demand, an isolated fabric, or Valgrind)
+{'on': True, 'bytes': 0, 'kept': {'on demand, an isolated fabric, or Valgrind': 10000}}"
+done_testing
