@@ -198,7 +198,7 @@ $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
 $(BUILD)/bench/post_cost: BENCH_LIBS := -libverbs
 
 # Clients without the library.
-$(addprefix $(T)/app_device_,claims crowd lingering peers starving wild): $(call objs,tests/lib/c/protocol_client.c)
+$(addprefix $(T)/app_device_,claims crowd lingering peers silent starving wild): $(call objs,tests/lib/c/protocol_client.c)
 
 $(T)/app_device_sequences: $(call objs,tests/lib/c/sequence_work.c)
 
