@@ -8,15 +8,17 @@
  * - Only frames that members send through a hub, with bodies that the codec accepts.
  * - Bursts within the credit that the receiver has granted. The hub sees BEGIN, bursts and CREDIT
  *   in the order in which the sender sends and receives them, so both count the same.
- * - Each flow, from one member to another, has at most as many bytes in the buffer to the receiver
- *   as are free there, so some room is left whatever others have sent. A flow's frames that cost no
+ * - Each flow, from one member to another, has room of its own in the buffer to the receiver, for
+ *   one burst of the largest size, whatever others have sent. Beyond that, flows share a part of
+ *   the buffer, of which each has at most as many bytes as are free. A flow's frames that cost no
  *   credit count on their own; more of them end the sender's connection.
  *
  * A session begins with a whole window, whether or not the receiver has taken that of the session
  * before. So an honest sender, too, may have a burst for which the receiver's buffer has no room.
  * The hub drops it, and with it the flow's session: credit would be lost with the burst. Until
  * BEGIN comes it drops further bursts, as a receiver does, and when the buffer has room again it
- * sends ASK in the receiver's name.
+ * sends ASK in the receiver's name. If others keep the buffer full, the flow's own room is enough
+ * after a second.
  *
  * What only the receiver can know (its devices, the addresses of others) it checks itself:
  * session_refuse().
@@ -25,6 +27,18 @@
 
 /* From here on queued bytes are written at once: the peer handles them while more come. */
 #define FORWARD_FLUSH_AT (256u << 10)
+
+/* The room of a flow for its bursts, and for its other frames. */
+#define FORWARD_OWN_BURSTS JOIN_MAX_FRAME
+#define FORWARD_OWN_OTHERS (128u << 10)
+/* The hub's own frames: bursts that it has credit for, and what costs none. */
+#define FORWARD_HUB (LANES * (JOIN_WINDOW + JOIN_MAX_FRAME) + (1u << 20))
+
+/* A frame may not fit into the end of the ring. */
+_Static_assert(JOIN_TX_SHARED + (JOIN_MAX_MEMBERS - 1) * (FORWARD_OWN_BURSTS + FORWARD_OWN_OTHERS) +
+			       FORWARD_HUB + JOIN_MAX_FRAME <=
+		       JOIN_TX_SIZE,
+	       "all flows have their own room when the shared part is full");
 
 /* Between two ASKs: members accept more of them. */
 #define FORWARD_ASK_NS NSEC_PER_SEC
@@ -167,20 +181,24 @@ static void forward_drop(struct fabric *f, struct flow *flow)
 		f->join->asks_at = now + FORWARD_CHECK_NS;
 }
 
-/* Bytes that the buffer has room for. A frame may not fit into the end of the ring. */
-static u32 forward_room(const struct jconn *c)
+/* Bytes of a flow's frames, of one of the two kinds, that the connection has not written yet. */
+static u64 forward_waiting(const struct jconn *c, struct flow_queue *q)
 {
-	u32 used = jconn_pending(c) + JOIN_MAX_FRAME;
-
-	return used < JOIN_TX_SIZE ? JOIN_TX_SIZE - used : 0;
+	return flow_queue_len(q, c->committed - jconn_pending(c));
 }
 
-/* Room for a frame of a flow, as far as the flow may take it. Return: NULL: it may not. */
-static u8 *forward_reserve(struct jconn *c, struct flow_queue *q, u32 len)
+/*
+ * Room for a frame of a flow, as far as the flow may take it. @own: bytes that it always has.
+ * Return: NULL: it may not.
+ */
+static u8 *forward_reserve(struct jconn *c, struct flow_queue *q, u32 len, u32 own)
 {
-	u64 waits = flow_queue_len(q, c->committed - jconn_pending(c));
+	u32 used = jconn_pending(c), room = used < JOIN_TX_SHARED ? JOIN_TX_SHARED - used : 0;
+	/* What members have left there that are gone now counts for no flow. */
+	bool hub = used + len > JOIN_TX_SIZE - JOIN_MAX_FRAME - FORWARD_HUB;
 
-	return waits + len <= forward_room(c) ? jconn_reserve(c, len) : NULL;
+	return !hub && forward_waiting(c, q) + len <= max_u32(own, room) ? jconn_reserve(c, len)
+									 : NULL;
 }
 
 const char *forward_input(struct fabric *f, struct member *src, const struct join_hdr *h,
@@ -198,7 +216,10 @@ const char *forward_input(struct fabric *f, struct member *src, const struct joi
 		return why;
 	c = dst->conn;
 	q = burst ? &flow->bursts : &flow->others;
-	p = burst && !flow->session ? NULL : forward_reserve(c, q, h->len);
+	if (burst)
+		p = flow->session ? forward_reserve(c, q, h->len, FORWARD_OWN_BURSTS) : NULL;
+	else
+		p = forward_reserve(c, q, h->len, FORWARD_OWN_OTHERS);
 	if (!p) {
 		if (!burst)
 			return "more frames than their receiver takes";
@@ -223,6 +244,14 @@ void forward_begin(struct fabric *f, const struct member *m)
 			j->member[i]->flow[m->number - 1] = (struct flow){ 0 };
 }
 
+/* Whether a flow whose burst was dropped may go on: there is much room, or its own is empty. */
+static bool forward_may_ask(struct jconn *c, struct flow *flow, u64 now)
+{
+	if (jconn_pending(c) <= JOIN_TX_SHARED / 4)
+		return now >= flow->ask_at;
+	return now >= flow->ask_at + FORWARD_ASK_NS && !forward_waiting(c, &flow->bursts);
+}
+
 /* Ask @src for BEGIN, as its receiver, if that has room. Return: whether to come back for it. */
 static bool forward_ask(struct fabric *f, struct member *src, struct flow *flow, u64 now)
 {
@@ -232,7 +261,7 @@ static bool forward_ask(struct fabric *f, struct member *src, struct flow *flow,
 		flow->ask_at = 0;
 		return false;
 	}
-	if (now < flow->ask_at || jconn_pending(dst->conn) > JOIN_TX_SIZE / 4 ||
+	if (!forward_may_ask(dst->conn, flow, now) ||
 	    jconn_send(f, src->conn, JT_ASK, dst->id, src->id, NULL, 0))
 		return true;
 	/* If no BEGIN follows, the next burst is dropped, too, and leads to another ASK. */

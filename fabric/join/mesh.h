@@ -40,7 +40,8 @@
 #define JOIN_MAX_TOKEN	 4096u
 #define JOIN_WINDOW	 (4u << 20)
 #define JOIN_RX_SIZE	 ((3u << 20) + JOIN_MAX_FRAME)
-#define JOIN_TX_SIZE	 (64u << 20)
+#define JOIN_TX_SIZE	 (128u << 20)
+#define JOIN_TX_SHARED	 (44u << 20) /* of which members may take more than their own: forward.c */
 #define JOIN_LANE_SIZE	 (JOIN_WINDOW + 2 * JOIN_MAX_FRAME)
 
 #define JOIN_EARLY_NS	(5 * NSEC_PER_SEC) /* the handshake takes at most this long */

@@ -10,7 +10,8 @@
 #define PIECE	    (60u << 10) /* bytes of a burst's payload */
 #define PER_TURN    16u /* that a socket has room for in one turn */
 #define PER_WINDOW  (JOIN_WINDOW / (PIECE + JOIN_HDR + JOIN_BURST) + 1)
-#define FULL	    (JOIN_TX_SIZE / JOIN_WINDOW + 2) /* senders whose windows fill the buffer */
+#define FULL	    (JOIN_TX_SHARED / JOIN_WINDOW + 2) /* senders whose windows fill that part */
+#define PLOTTERS    14u /* of whom each takes half of what the others have left of it */
 #define RECEIVER    0u
 #define FIRST_OTHER 1u
 
@@ -19,7 +20,7 @@ static void settle(void)
 	u32 i;
 
 	for (i = 0; i < 8; i++)
-		world_turn(NSEC_PER_MSEC);
+		world_turn(NSEC_PER_MSEC / 10);
 }
 
 static struct world_sock *member(u32 who)
@@ -154,7 +155,7 @@ static void test_sessions_end_with_the_receivers_connection(void)
 /* A burst that the receiver has read no longer counts. */
 static void test_receiver_that_reads_gets_all(void)
 {
-	const u32 sessions = JOIN_TX_SIZE / JOIN_WINDOW + 2;
+	const u32 sessions = JOIN_TX_SHARED / JOIN_WINDOW + 2;
 	struct world_sock *to = receiver(), *s = member(FIRST_OTHER);
 	u32 i;
 
@@ -167,21 +168,33 @@ static void test_receiver_that_reads_gets_all(void)
 	end();
 }
 
-/* Each session has a window of its own, of which the receiver has taken nothing. */
+/*
+ * Begin sessions until the flow's part of the buffer is full: each has a window of its own, of
+ * which the receiver has taken nothing.
+ */
+static void send_sessions(struct world_sock *s, const struct world_sock *to)
+{
+	static u64 session;
+	u32 before;
+
+	do {
+		before = waiting(to);
+		CU_ASSERT_TRUE(send_begin(s, ++session));
+		send_bursts(s, PER_WINDOW);
+	} while (waiting(to) > before + PIECE);
+}
+
 static void test_many_sessions_leave_room_to_others(void)
 {
 	struct world_sock *to = receiver(), *s = member(FIRST_OTHER),
 			  *other = member(FIRST_OTHER + 1);
-	u32 i, before;
+	u32 before;
 
 	to->peer->deaf = true;
-	for (i = 1; i <= 2 * JOIN_TX_SIZE / JOIN_WINDOW && world_conn(s) && world_conn(to); i++) {
-		CU_ASSERT_TRUE(send_begin(s, i));
-		send_bursts(s, PER_WINDOW);
-	}
+	send_sessions(s, to);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(world_conn(to));
 	before = waiting(to);
-	CU_ASSERT(before > JOIN_TX_SIZE / 4 && before <= JOIN_TX_SIZE / 2);
+	CU_ASSERT(before > JOIN_TX_SHARED / 4 && before < JOIN_TX_SHARED / 2 + PIECE);
 	CU_ASSERT_TRUE(send_begin(other, 1));
 	send_bursts(other, PER_WINDOW);
 	CU_ASSERT(waiting(to) > before + JOIN_WINDOW);
@@ -203,7 +216,7 @@ static void test_senders_with_full_windows_do_not_end_a_slow_receiver(void)
 	for (i = 0; i < FULL; i++)
 		send_bursts(s[i], PER_WINDOW);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(world_conn(to));
-	CU_ASSERT(waiting(to) > JOIN_TX_SIZE / 2);
+	CU_ASSERT(waiting(to) > JOIN_TX_SHARED / 2);
 	/* Frames that cost no credit have room, too. */
 	join_probe_put(body, &(struct join_probe){ .number = 1, .qpn = 1, .peer = 1 });
 	for (i = 0; i < FULL; i++) {
@@ -231,10 +244,56 @@ static void test_senders_with_full_windows_do_not_end_a_slow_receiver(void)
 	end();
 }
 
+/* Keep their part of the buffer full, while the receiver reads a little. */
+static void plotters_fill(struct world_sock **s, struct world_sock *to)
+{
+	u32 i;
+
+	for (i = 0; i < PLOTTERS; i++)
+		send_sessions(s[i], to);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(world_conn(to));
+	CU_ASSERT(waiting(to) > JOIN_TX_SHARED / 2);
+}
+
+static void test_members_that_act_together_leave_room_for_a_burst(void)
+{
+	struct world_sock *to = receiver(), *s[PLOTTERS], *honest = member(FIRST_OTHER + PLOTTERS);
+	u8 body[JOIN_PROBE];
+	u32 i, before;
+
+	to->peer->deaf = true;
+	for (i = 0; i < PLOTTERS; i++)
+		s[i] = member(FIRST_OTHER + i);
+	plotters_fill(s, to);
+	before = waiting(to);
+	CU_ASSERT(before + PIECE > JOIN_TX_SHARED);
+	CU_ASSERT_TRUE(send_begin(honest, 1));
+	send_bursts(honest, PER_WINDOW);
+	CU_ASSERT(waiting(to) > before + JOIN_MAX_FRAME - 2 * PIECE);
+	CU_ASSERT(waiting(to) <= before + JOIN_MAX_FRAME + JOIN_HDR + JOIN_BEGIN);
+	join_probe_put(body, &(struct join_probe){ .number = 1, .qpn = 1, .peer = 1 });
+	CU_ASSERT_TRUE(send_frame(honest, JT_PROBE, body, sizeof(body)));
+	settle();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(world_conn(honest));
+	/* One of its bursts was dropped. It may go on when the others have been sent. */
+	for (i = 0; i < 100 && !honest->peer->n_asks; i++) {
+		to->peer->deaf = false;
+		settle();
+		to->peer->deaf = true;
+		plotters_fill(s, to);
+		CU_ASSERT_TRUE(peer_say(to, JT_PING, NULL, 0) &&
+			       peer_say(honest, JT_PING, NULL, 0));
+	}
+	CU_ASSERT_EQUAL(honest->peer->n_asks, 1);
+	CU_ASSERT_EQUAL(to->peer->n_probes, 1);
+	CU_ASSERT_PTR_NOT_NULL(world_conn(honest));
+	end();
+}
+
 static void test_flood_of_frames_without_credit_ends_its_sender(void)
 {
 	struct world_sock *to = receiver(), *s = member(FIRST_OTHER);
-	static u8 many[8192 * JOIN_HDR];
+	static u8 many[4096 * JOIN_HDR];
 	const struct join_hdr h = { .len = JOIN_HDR,
 				    .type = JT_PING,
 				    .src = peer_id(FIRST_OTHER),
@@ -244,14 +303,13 @@ static void test_flood_of_frames_without_credit_ends_its_sender(void)
 	for (i = 0; i < sizeof(many); i += JOIN_HDR)
 		join_hdr_put(many + i, &h);
 	to->peer->deaf = true;
-	for (i = 0; i < 2 * JOIN_TX_SIZE / sizeof(many) && world_conn(s); i++) {
+	for (i = 0; i < 2 * JOIN_TX_SHARED / sizeof(many) && world_conn(s); i++) {
 		CU_ASSERT_TRUE(peer_put(s, many, sizeof(many)));
-		world_turn(NSEC_PER_MSEC);
-		world_turn(NSEC_PER_MSEC);
+		settle();
 	}
 	CU_ASSERT_PTR_NULL(world_conn(s));
 	CU_ASSERT_PTR_NOT_NULL(world_conn(to));
-	CU_ASSERT(waiting(to) <= JOIN_TX_SIZE / 2);
+	CU_ASSERT(waiting(to) < JOIN_TX_SHARED / 2 + PIECE);
 	end();
 }
 
@@ -268,6 +326,8 @@ int main(void)
 		  test_many_sessions_leave_room_to_others },
 		{ "senders with full windows do not end a slow receiver",
 		  test_senders_with_full_windows_do_not_end_a_slow_receiver },
+		{ "members that act together leave room for a burst",
+		  test_members_that_act_together_leave_room_for_a_burst },
 		{ "a flood of frames without credit ends its sender",
 		  test_flood_of_frames_without_credit_ends_its_sender },
 		{ NULL, NULL },
