@@ -4,10 +4,16 @@
 
 #include <sys/mman.h>
 
-/* Bytes of each connection that are handled in one holding of the token. */
-#define TURN_BYTES (2u << 20)
-#define TURN_NS	   NSEC_PER_MSEC /* once the first frame that is no burst has come */
-#define AGAIN_NS   (200 * NSEC_PER_USEC)
+/*
+ * Bounds of one holding of the token. Connections that have input get equal shares of TURN_BYTES.
+ * Bursts cost time by the byte, and a small one as much as FRAME_BYTES. Of other frames, small ones
+ * may cost much.
+ */
+#define TURN_BYTES  (2u << 20)
+#define SHARE_BYTES (64u << 10) /* of a connection, at least */
+#define FRAME_BYTES 2048u
+#define TURN_NS	    NSEC_PER_MSEC /* once the first frame that is no burst has come */
+#define AGAIN_NS    (200 * NSEC_PER_USEC)
 
 static bool jlane_append(struct jlane *l, const u8 *frame, u32 len)
 {
@@ -235,18 +241,20 @@ static void jconn_make_room(struct jconn *c)
 	}
 }
 
-/* Return: whether there is more to handle. */
-static bool frames_conn(struct fabric *f, struct jconn *c)
+/* @sharers: connections that have input. Return: whether there is more to handle. */
+static bool frames_conn(struct fabric *f, struct jconn *c, u32 sharers)
 {
-	const u64 end = real_ns() + TURN_NS;
-	u32 done = 0, have;
+	const u32 share = max_u32(TURN_BYTES / sharers, SHARE_BYTES);
+	const u64 end = real_ns() + TURN_NS / sharers;
+	u32 done = 0, have, from;
 	struct join_hdr h;
 	bool more;
 	const u8 *at;
 
-	while (c->state == JC_UP && done < TURN_BYTES) {
-		have = c->rx_tail - c->rx_head;
-		at = c->rx + c->rx_head;
+	while (c->state == JC_UP && done < share) {
+		from = c->rx_head;
+		have = c->rx_tail - from;
+		at = c->rx + from;
 		if (have < JOIN_HDR)
 			break;
 		if (join_hdr_get(at, JOIN_MAX_FRAME, &h)) {
@@ -256,18 +264,27 @@ static bool frames_conn(struct fabric *f, struct jconn *c)
 		if (have < h.len)
 			break;
 		c->rx_head += h.len;
-		done += h.len;
 		frames_route(f, c, &h, at, have);
-		/* Bursts cost time by the byte. Of others, small ones may cost much. */
+		/* A train of bursts has been handled with its first one. */
+		done += max_u32(c->rx_head - from, FRAME_BYTES);
 		if (h.type != JT_BURST && real_ns() >= end)
-			done = TURN_BYTES;
+			done = share;
 	}
 	if (c->state != JC_UP)
 		return false;
 	jconn_make_room(c);
 	more = jconn_open(f, c);
 	jconn_update_events(f, c);
-	return more || done >= TURN_BYTES;
+	return more || done >= share;
+}
+
+static u32 frames_count_sharers(const struct join *j)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < j->n_conns; i++)
+		n += j->conn[i].state == JC_UP && j->conn[i].rx_head != j->conn[i].rx_tail;
+	return n;
 }
 
 void join_tables_changed(struct fabric *f)
@@ -291,17 +308,17 @@ u64 join_next(const struct fabric *f)
 void join_input(struct fabric *f)
 {
 	struct join *j = f->join;
+	u32 sharers = max_u32(frames_count_sharers(j), 1), i;
 	struct member *m;
 	bool more = false;
 	u64 now = real_ns();
-	u32 i;
 
 	j->due = false;
 	j->retry_at = NEVER;
 	for (i = 0; i < j->n_conns; i++)
 		if (j->conn[i].state == JC_UP) {
 			mesh_peers_apply(f, &j->conn[i]);
-			more |= frames_conn(f, &j->conn[i]);
+			more |= frames_conn(f, &j->conn[i], sharers);
 		}
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
 		m = j->member[i];

@@ -171,6 +171,37 @@ static void test_members_leave_nodes_to_others(void)
 	end();
 }
 
+/* Have a member send @n small bursts, which are not handled yet. */
+static struct member *member_with_bursts(u32 who, u32 n)
+{
+	struct world_sock *s = member(who);
+	struct burst b = peer_write(0);
+
+	while (n--)
+		CU_ASSERT_TRUE(peer_burst(s, &b));
+	return mesh_member(world.f, peer_id(who));
+}
+
+static void test_members_share_a_holding(void)
+{
+	const u32 n = 4000, most = 1024;
+	struct member *m[2];
+	u32 turns;
+	u64 had;
+
+	begin();
+	m[0] = member_with_bursts(0, n);
+	m[1] = member_with_bursts(1, n);
+	for (turns = 0; turns < n && m[0]->rx_bursts + m[1]->rx_bursts < 2 * n; turns++) {
+		had = m[0]->rx_bursts + m[1]->rx_bursts;
+		world_turn(NSEC_PER_MSEC / 10);
+		CU_ASSERT(m[0]->rx_bursts + m[1]->rx_bursts <= had + most);
+	}
+	CU_ASSERT_EQUAL(m[0]->rx_bursts, n);
+	CU_ASSERT_EQUAL(m[1]->rx_bursts, n);
+	end();
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -183,6 +214,7 @@ int main(void)
 		{ "a burst from a device that another member has",
 		  test_burst_from_a_device_that_another_member_has },
 		{ "members leave nodes to others", test_members_leave_nodes_to_others },
+		{ "members share a holding", test_members_share_a_holding },
 		{ NULL, NULL },
 	};
 
