@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_fail KIND ERRNO N FILE PROGRAM ARGS...: run PROGRAM, and let the N-th system call of a kind
- * that it or a descendant makes fail. ERRNO 0: kill the process that makes it, as the OOM killer
- * does. FILE receives the number of calls of the kind so far. Exits as PROGRAM does; calls are
- * counted until its last descendant has ended. Exit status 77: the kernel cannot do that
- * (seccomp_unotify(2)).
+ * sys_fail KIND ERROR N FILE PROGRAM ARGS...: run PROGRAM, and let the N-th system call of a kind
+ * that it or a descendant makes fail; N+: also all later ones. ERROR is an errno, or 0: kill the
+ * process that makes the call, as the OOM killer does; or a path: the directory there gets another
+ * name, with `.gone` at its end, before the call. FILE receives the number of calls of the kind so
+ * far, and is locked (flock(2)) until the last descendant has ended. Exits as PROGRAM does. Exit
+ * status 77: the kernel cannot do that (seccomp_unotify(2)).
  *
  * Kinds, and which calls: create (files, directories, links, names of sockets), write (regular
  * files and memfds, also their size), fd (new descriptors), memory (shared and large maps, memfds,
- * processes). The dynamic loader's own calls are let through.
+ * processes, and what the kernel keeps for them). The dynamic loader's own calls are let through.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -65,7 +67,8 @@ static const struct kind {
 #endif
 	    SYS_inotify_init1 } },
 	{ "memory",
-	  { SYS_mmap, SYS_memfd_create, SYS_clone, SYS_clone3, SYS_epoll_ctl,
+	  { SYS_mmap, SYS_memfd_create, SYS_clone, SYS_clone3, SYS_epoll_ctl, SYS_io_setup,
+	    SYS_inotify_add_watch, SYS_listen, SYS_connect,
 #ifdef SYS_fork
 	    SYS_fork, SYS_vfork,
 #endif
@@ -80,7 +83,9 @@ struct shared {
 
 static const struct kind *kind;
 static int fail_errno;
+static const char *fail_path; /* the directory that gets another name, instead of fail_errno */
 static unsigned long fail_at;
+static bool fail_later; /* calls after that one fail, too */
 static char *count_path;
 
 /* Install the filter: calls of the kind ask the listener. Return: its descriptor or -1. */
@@ -179,10 +184,22 @@ static void count_write(int file, unsigned long n)
 		_exit(1);
 }
 
+static void directory_vanish(void)
+{
+	char gone[PATH_MAX];
+
+	snprintf(gone, sizeof(gone), "%s.gone", fail_path);
+	rename(fail_path, gone);
+}
+
 static void listen_answer(int fd, struct seccomp_notif *q, struct seccomp_notif_resp *r, bool fail)
 {
 	memset(r, 0, sizeof(*r));
 	r->id = q->id;
+	if (fail && fail_path) {
+		directory_vanish();
+		fail = false;
+	}
 	if (fail && !fail_errno)
 		kill((pid_t)q->pid, SIGKILL);
 	if (fail)
@@ -215,7 +232,7 @@ static void listen_serve(int fd, int file)
 			continue;
 		}
 		count_write(file, ++n);
-		listen_answer(fd, q, r, n == fail_at);
+		listen_answer(fd, q, r, fail_later ? n >= fail_at : n == fail_at);
 	}
 	free(q);
 	free(r);
@@ -234,7 +251,7 @@ static void listen_start(int fd)
 	for (i = 0; i < 3; i++)
 		dup2(null, i);
 	file = open(count_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (file < 0)
+	if (file < 0 || flock(file, LOCK_EX))
 		_exit(1);
 	count_write(file, 0);
 	listen_serve(fd, file);
@@ -255,7 +272,7 @@ static void __attribute__((noreturn)) target_run(struct shared *s, char **argv)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: sys_fail create|write|fd|memory ERRNO N FILE PROGRAM ARGS...\n");
+	fprintf(stderr, "usage: sys_fail create|write|fd|memory ERROR N[+] FILE PROGRAM ARGS...\n");
 	return 2;
 }
 
@@ -263,6 +280,7 @@ int main(int argc, char **argv)
 {
 	struct shared *s;
 	int status = 0;
+	char *end;
 	pid_t pid;
 	size_t i;
 
@@ -274,7 +292,9 @@ int main(int argc, char **argv)
 	if (!kind)
 		return usage();
 	fail_errno = atoi(argv[2]);
-	fail_at = strtoul(argv[3], NULL, 10);
+	fail_path = argv[2][0] == '/' ? argv[2] : NULL;
+	fail_at = strtoul(argv[3], &end, 10);
+	fail_later = *end == '+';
 	count_path = argv[4];
 	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s == MAP_FAILED)
