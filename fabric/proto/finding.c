@@ -130,6 +130,20 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					"executed",
 					"Look at the status of each completion, and connect again "
 					"after a failure" },
+	[FINDING_WR_BUFFER_UNMAPPED] = { "WR:BUFFER:UNMAPPED", FINDING_ERROR,
+					 "The buffer of an outstanding send is unmapped",
+					 "ibv_post_send(3), notes: buffers may be reused after the "
+					 "completion was polled",
+					 "Poll the completion of the request, or of a later one of "
+					 "this queue, first",
+					 "buffers" },
+	[FINDING_WR_BUFFER_WRITTEN] = { "WR:BUFFER:WRITTEN", FINDING_ERROR,
+					"The buffer of an outstanding send is written",
+					"ibv_post_send(3), notes: buffers may be reused after the "
+					"completion was polled",
+					"Poll the completion of the request first, or set "
+					"IBV_SEND_INLINE",
+					"buffers" },
 	[FINDING_WR_FENCE_MISSING] = { "WR:FENCE:MISSING", FINDING_ERROR,
 				       "A request sends memory to which an outstanding READ or "
 				       "atomic writes",
@@ -154,6 +168,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_post_send(3), ibv_post_recv(3); ibv_create_qp(3), "
 				      "struct ibv_qp_cap",
 				      "Ask for more in ibv_create_qp(), and use what it returns" },
+	[FINDING_WR_RECEIVE_OVERLAP] = { "WR:RECEIVE:OVERLAP", FINDING_WARNING,
+					 "Two outstanding receives have the same memory",
+					 "ibv_post_recv(3), notes: buffers may be reused after the "
+					 "completion was polled",
+					 "Give each outstanding receive a buffer of its own",
+					 "buffers" },
 	[FINDING_WR_RKEY_INVALID] = { "WR:RKEY:INVALID", FINDING_ERROR,
 				      "A work request fails with IBV_WC_REM_ACCESS_ERR",
 				      "ibv_reg_mr(3), IBTA 10.6.3.3: remote memory lies in one "
@@ -212,7 +232,8 @@ static u64 finding_word_parse(const char *word, size_t len)
 		const struct finding_def *d = &finding_defs[id];
 
 		if ((len == 3 && !memcmp(word, "all", 3)) ||
-		    finding_word_is_severity(word, len, d->severity) ||
+		    (d->group ? len == strlen(d->group) && !memcmp(word, d->group, len)
+			      : finding_word_is_severity(word, len, d->severity)) ||
 		    finding_pattern_matches(word, len, d->name))
 			bits |= 1ull << id;
 	}

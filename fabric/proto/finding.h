@@ -49,10 +49,13 @@ enum finding_id {
 	FINDING_QP_SQ_STUCK,
 	FINDING_QP_TIMEOUT_INFINITE,
 	FINDING_WC_STATUS_IGNORED,
+	FINDING_WR_BUFFER_UNMAPPED,
+	FINDING_WR_BUFFER_WRITTEN,
 	FINDING_WR_FENCE_MISSING,
 	FINDING_WR_ID_REPEATED,
 	FINDING_WR_LKEY_INVALID,
 	FINDING_WR_POST_INVALID,
+	FINDING_WR_RECEIVE_OVERLAP,
 	FINDING_WR_RKEY_INVALID,
 	FINDING_COUNT,
 };
@@ -63,6 +66,7 @@ enum finding_id {
  * @summary: one sentence
  * @source: the man page or clause that has the rule
  * @mend: what to do, one sentence
+ * @group: NULL, or of a costly finding, which only its group, its name or "all" turns on
  */
 struct finding_def {
 	const char *name;
@@ -70,6 +74,7 @@ struct finding_def {
 	const char *summary;
 	const char *source;
 	const char *mend;
+	const char *group;
 };
 
 extern const struct finding_def finding_defs[FINDING_COUNT];
@@ -77,9 +82,9 @@ extern const struct finding_def finding_defs[FINDING_COUNT];
 /** finding_severity_name() - "error", "warning" or "info". */
 const char *finding_severity_name(enum finding_severity severity);
 /**
- * finding_list_parse() - read words with commas between: patterns of names with '*', "errors",
- * "warnings", "infos" or "all", each with '-' in front to leave them out. A list that begins with a
- * word to leave out begins with errors and warnings.
+ * finding_list_parse() - read words with commas between: patterns of names with '*', groups, "all",
+ * and "errors", "warnings" and "infos", which are those without a group. A '-' in front leaves them
+ * out. A list that begins with a word to leave out begins with errors and warnings.
  * @on: receives a bit (1 << enum finding_id) for each finding
  * Return: NULL, or the word that names no finding.
  */

@@ -52,12 +52,15 @@ static bool completion_take_send(struct check_obj *qp, const struct ibv_wc *wc,
 {
 	struct check_queue *q = &qp->qp.sq;
 	int at = q->lost ? -1 : completion_find_send(q, wc->wr_id, wc->status != IBV_WC_SUCCESS);
+	u32 i;
 
 	if (at < 0) {
 		check_queue_lose(qp, q);
 		return false;
 	}
 	*copy = *check_queue_entry(q, (u32)at);
+	for (i = 0; wc->status == IBV_WC_SUCCESS && i <= (u32)at; i++)
+		check_buffer_returned(qp, check_queue_entry(q, i));
 	check_queue_retire(qp, q, (u32)at + 1);
 	return true;
 }

@@ -21,6 +21,19 @@ void check_mr_fork(void)
 	memset(dead, 0, sizeof(dead));
 }
 
+void check_mr_add_target(struct check_obj *c, u64 from, u64 to)
+{
+	pthread_mutex_lock(&lock);
+	if (c->mr.target_from == c->mr.target_to) {
+		c->mr.target_from = from;
+		c->mr.target_to = to;
+	} else {
+		c->mr.target_from = min_u64(c->mr.target_from, from);
+		c->mr.target_to = c->mr.target_to > to ? c->mr.target_to : to;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 void check_mr_new(struct check_obj *c)
 {
 	const struct ibv_mr *mr = (void *)(uintptr_t)c->tap->key;

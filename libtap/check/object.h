@@ -17,6 +17,7 @@
  *  - memory.c: regions, also those deregistered lately
  *  - queue.c: queues of outstanding work requests
  *  - request.c: mistakes that a work request shows when it is posted
+ *  - buffer.c: memory that they own
  *  - post.c: posting them
  *  - completion.c: their completions
  *  - ending.c: destroying what outstanding requests use
@@ -43,6 +44,7 @@ struct vnames; /* traces/calls/desc.h */
  * @stack: who posted it
  * @is_read: a READ or atomic, which writes to @sge
  * @mr: ordinals of the regions of @sge, 0: none
+ * @hash: of what it reads, if it is @hashed
  * @ah: of a datagram; @ah_ord: its ordinal, 0: none
  */
 struct check_wr {
@@ -58,6 +60,8 @@ struct check_wr {
 	u32 rkey;
 	u32 ah_ord;
 	const struct ibv_ah *ah;
+	bool hashed;
+	u64 hash;
 };
 
 /**
@@ -129,7 +133,10 @@ struct check_cq {
 	bool arm_sends;
 };
 
-/** struct check_mr - @uses: outstanding requests that name it. @gone: where it was deregistered. */
+/**
+ * struct check_mr - @uses: outstanding requests that name it. @gone: where it was deregistered
+ * @target_from, @target_to: from the first to the last byte that a receive or READ ever named
+ */
 struct check_mr {
 	u64 addr;
 	u64 len;
@@ -139,6 +146,8 @@ struct check_mr {
 	u32 access;
 	bool has_access;
 	u32 uses;
+	u64 target_from;
+	u64 target_to;
 	const void *pd;
 	check_stack gone;
 };
@@ -218,6 +227,8 @@ void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
 /** check_mr_explain_remote() - why a request was refused by its target. */
 void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc,
 			     const struct check_wr *wr);
+/** check_mr_add_target() - the device may write there from now on. */
+void check_mr_add_target(struct check_obj *c, u64 from, u64 to);
 /** check_mr_fork() - in a child: the lock may be that of a thread that is not here. */
 void check_mr_fork(void);
 
@@ -267,6 +278,22 @@ void check_request_id(const struct check_obj *qp, const struct check_queue *q,
 void check_request_refused(const struct check_obj *qp, const struct tap_post *p);
 /** check_request_ignores() - a request is posted, maybe after others have failed. */
 void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
+
+/** check_request_reads_memory() - whether a send of this opcode reads its data segments. */
+bool check_request_reads_memory(u32 opcode);
+/** check_request_overlaps() - whether data segments meet those of a request. */
+bool check_request_overlaps(const struct ibv_sge *sge, u32 n, const struct check_wr *wr);
+
+/* --- buffer.c --- */
+
+/** check_buffer_owned() - a send has its data segments, and is about to be posted. */
+void check_buffer_owned(struct check_wr *wr);
+/** check_buffer_returned() - its completion, or that of a later one, is polled. */
+void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr);
+/** check_buffer_target() - the device may write to these segments. */
+void check_buffer_target(const struct tap_obj *ctx, const struct ibv_sge *sge, size_t n);
+/** check_buffer_receive() - a receive was added. */
+void check_buffer_receive(const struct check_obj *qp, const struct check_wr *wr);
 
 /* --- post.c --- */
 

@@ -36,6 +36,17 @@ static void post_added(const struct check_obj *qp, struct check_queue *q, const 
 	check_request_ignores(qp, q);
 }
 
+static void post_set_send_sges(struct check_obj *qp, struct check_wr *wr, const struct ibv_sge *sge,
+			       size_t n, bool fence)
+{
+	post_set_sges(qp, wr, sge, n);
+	check_request_fence(qp, wr, fence);
+	if (wr->is_read)
+		check_buffer_target(qp->tap->ctx_obj, sge, n);
+	else
+		check_buffer_owned(wr);
+}
+
 /* --- chains --- */
 
 static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, check_stack stack)
@@ -54,10 +65,9 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 		new.rkey = wr->wr.rdma.rkey;
 	}
 	to = check_queue_add(qp, &qp->qp.sq, &new);
-	if (to && !(wr->send_flags & IBV_SEND_INLINE)) {
-		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
-		check_request_fence(qp, to, wr->send_flags & IBV_SEND_FENCE);
-	}
+	if (to && !(wr->send_flags & IBV_SEND_INLINE))
+		post_set_send_sges(qp, to, wr->sg_list, (size_t)wr->num_sge,
+				   wr->send_flags & IBV_SEND_FENCE);
 	post_added(qp, &qp->qp.sq, to);
 }
 
@@ -66,14 +76,33 @@ static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr,
 	struct check_wr new = { .wr_id = wr->wr_id, .stack = stack }, *to;
 
 	to = check_queue_add(qp, &qp->qp.rq, &new);
-	if (to)
+	if (to) {
 		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
+		check_buffer_receive(qp, to);
+	}
 	post_added(qp, &qp->qp.rq, to);
 }
 
 static struct check_queue *post_queue(struct check_obj *qp, const struct tap_post *p)
 {
 	return p->queue == TAP_SEND ? &qp->qp.sq : &qp->qp.rq;
+}
+
+/* Receives of any queue are targets. */
+static void post_note_targets(const struct tap_post *p)
+{
+	const struct tap_obj *ctx = p->obj ? p->obj->ctx_obj : NULL;
+	const struct ibv_recv_wr *r;
+	const struct ibv_ops_wr *o;
+
+	if (p->queue == TAP_TAG_OPS)
+		for (o = p->ops; o; o = o->next)
+			check_buffer_target(ctx, o->tm.add.sg_list,
+					    o->opcode == IBV_WR_TAG_ADD ? (size_t)o->tm.add.num_sge
+									: 0);
+	else if (p->queue != TAP_SEND)
+		for (r = p->recv; r; r = r->next)
+			check_buffer_target(ctx, r->sg_list, (size_t)r->num_sge);
 }
 
 enum tap_verdict check_post_begin(struct tap_post *p)
@@ -85,6 +114,8 @@ enum tap_verdict check_post_begin(struct tap_post *p)
 
 	if (p->queue == TAP_SEND)
 		sends_of_thread++;
+	else
+		post_note_targets(p);
 	if (!qp || p->queue > TAP_RECV)
 		return TAP_PASS;
 	check_request_state(qp, p->queue == TAP_SEND);
@@ -195,8 +226,7 @@ static void post_add_batch_part(struct check_obj *qp, struct check_wr *wr,
 				const struct tap_wr_op *op)
 {
 	if (op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) {
-		post_set_sges(qp, wr, op->sge, op->n);
-		check_request_fence(qp, wr, qp->qp.sq.batch_fence);
+		post_set_send_sges(qp, wr, op->sge, op->n, qp->qp.sq.batch_fence);
 	} else if (op->what == TAP_WR_UD_ADDR) {
 		wr->ah = op->ah;
 		check_queue_use_ah(wr);

@@ -42,7 +42,7 @@ void check_request_state(struct check_obj *qp, bool send)
 
 /* --- memory of an outstanding READ --- */
 
-static bool request_overlaps(const struct ibv_sge *sge, u32 n, const struct check_wr *wr)
+bool check_request_overlaps(const struct ibv_sge *sge, u32 n, const struct check_wr *wr)
 {
 	u32 i, k;
 
@@ -54,7 +54,7 @@ static bool request_overlaps(const struct ibv_sge *sge, u32 n, const struct chec
 	return false;
 }
 
-static bool request_reads_memory(u32 opcode)
+bool check_request_reads_memory(u32 opcode)
 {
 	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
 	       opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE ||
@@ -66,12 +66,12 @@ void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, 
 	const struct check_queue *q = &qp->qp.sq;
 	u32 i;
 
-	if (!q->n_reads || fence || !request_reads_memory(wr->opcode))
+	if (!q->n_reads || fence || !check_request_reads_memory(wr->opcode))
 		return;
 	for (i = 0; i < q->n; i++) {
 		const struct check_wr *read = check_queue_entry(q, i);
 
-		if (!read->is_read || !request_overlaps(wr->sge, wr->n_sge, read))
+		if (!read->is_read || !check_request_overlaps(wr->sge, wr->n_sge, read))
 			continue;
 		check_report(FINDING_WR_FENCE_MISSING,
 			     (struct check_other){ "READ or atomic posted", read->stack },

@@ -69,6 +69,13 @@ states QP:RNR:INFINITE rnr_retry qp1: rnr_retry is 7
 states QP:RNR:LONGEST rnr_timer qp1: min_rnr_timer is 0
 states CQ:SIZE:DEPTH cq_depth cq1 has [0-9]* entries, and the queues that complete there have
 END
+CHECK=(--check=buffers)
+seeds <<'END'
+buffers WR:BUFFER:WRITTEN written qp1, wr_id 0x1: its buffer .* was written before its completion was polled
+buffers WR:BUFFER:WRITTEN written_inline qp1, wr_id 0x1: its buffer .* was written before
+buffers WR:BUFFER:UNMAPPED unmapped qp1, wr_id 0x1: its buffer .* was unmapped before
+buffers WR:RECEIVE:OVERLAP overlap qp2: receive wr_id 0x2 has memory of wr_id 0x1, which is outstanding
+END
 CHECK=(--check)
 # The context, PD, channel, CQ, MR, and two QPs of one line, which a compiler may make two places of.
 check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp1 exists when the program ends" "[67]"
