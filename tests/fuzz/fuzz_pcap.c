@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Capture files for libFuzzer, by libpcap, as `rdmaemu fault try` and `rdmaemu replay --inject`
- * read them: `make fuzz`.
+ * read them, and by the reader of `rdmaemu trace ladder`: `make fuzz`.
  */
 #include "tests/fuzz/links.h"
+#include "traces/formats/capture_file.h"
 
 #include <pcap/pcap.h>
 #include <stdio.h>
@@ -27,6 +28,20 @@ static void read_all(pcap_t *pcap)
 	}
 }
 
+static void read_file(const u8 *data, size_t len)
+{
+	struct capture_file f;
+	struct capture_pkt p;
+
+	if (capture_file_parse(&f, data, len))
+		return;
+	while (capture_file_next(&f, &p)) {
+		must(p.frame >= data && p.frame + p.caplen <= data + len);
+		must(!p.comment || (const u8 *)p.comment + p.comment_len <= data + len);
+	}
+	capture_file_end(&f);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len);
 int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 {
@@ -34,6 +49,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 	pcap_t *pcap;
 	FILE *file;
 
+	read_file(data, len);
 	if (!len)
 		return 0;
 	file = fmemopen((void *)data, len, "rb");
