@@ -52,6 +52,7 @@ int verb_inject(struct opts *o, const struct fabric_paths *p, int argc, char **a
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_trace_show(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_trace_stat(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_trace_ladder(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_trace_export(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_replay(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

@@ -7,6 +7,7 @@
  */
 #include "fabric/cli/log_text.h"
 #include "fabric/cli/cli.h"
+#include "fabric/cli/ladder/ladder.h"
 #include "fabric/common/journal_dir.h"
 #include "fabric/common/text_io.h"
 
@@ -17,11 +18,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/** struct entries - entries that are printed. @n: how many there were so far */
+/**
+ * struct entries - entries that are printed.
+ * @select: they are not selected yet
+ * @n: how many there were so far
+ * @ladder: of --ladder, or NULL; @count: this is its first pass
+ */
 struct entries {
 	const struct opts *o;
-	bool select; /* they are not selected yet */
+	bool select;
 	u64 n;
+	struct ladder *ladder;
+	bool count;
 };
 
 /* A node is one that --node names, not the one that programs are on. */
@@ -93,14 +101,18 @@ static bool entry_is_wanted(const struct opts *o, struct json_object *entry)
 static void entry_print(struct entries *e, struct json_object *entry, const char *line, size_t n)
 {
 	e->n++;
-	if (!e->o->json)
+	if (e->ladder && e->count)
+		ladder_journal_count(e->ladder, entry);
+	else if (e->ladder)
+		ladder_journal_step(e->ladder, entry);
+	else if (!e->o->json)
 		log_text_print(stdout, e->o, entry);
 	else
 		printf("%s%.*s", e->n == 1 ? "[\n  " : ",\n  ", (int)n, line);
 }
 
-/* Print the entries in @text, one a line. Return: 0 or -1. */
-static int entries_print(struct entries *e, const char *text, size_t len)
+/* Print the entries in @text, one a line, or go through them. Return: 0 or -1. */
+static int entries_each(struct entries *e, const char *text, size_t len)
 {
 	struct json_tokener *tok = json_tokener_new();
 	const char *end = text + len, *nl;
@@ -122,6 +134,31 @@ static int entries_print(struct entries *e, const char *text, size_t len)
 	}
 	json_tokener_free(tok);
 	return fflush(stdout) ? print_error("standard output: %s", strerror(errno)) : 0;
+}
+
+static int entries_print_ladder(struct entries *e, const char *text, size_t len)
+{
+	static struct ladder l;
+	int ret;
+
+	ladder_init(&l, stdout, e->o);
+	e->ladder = &l;
+	e->count = true;
+	ret = entries_each(e, text, len);
+	if (ret)
+		return ret;
+	e->n = 0;
+	e->count = false;
+	ladder_head(&l);
+	ret = entries_each(e, text, len);
+	ladder_end(&l);
+	return ret;
+}
+
+/* Return: 0 or -1. */
+static int entries_print(struct entries *e, const char *text, size_t len)
+{
+	return e->o->ladder ? entries_print_ladder(e, text, len) : entries_each(e, text, len);
 }
 
 /* A program or queue pair that no entry is about may have a typing error in its name. */
@@ -275,6 +312,14 @@ int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	(void)argv;
 	if (o->last && o->follow) {
 		print_error("log: --last: expected no --follow: that journal is complete");
+		return EXIT_USAGE;
+	}
+	if (o->ladder && (o->follow || o->json)) {
+		print_error("log: --ladder: expected no --follow or --json");
+		return EXIT_USAGE;
+	}
+	if (o->level[OPT_FORMAT] == LEVEL_FLAG && !o->ladder) {
+		print_error("log: --format: expected --ladder as well");
 		return EXIT_USAGE;
 	}
 	if (o->last)

@@ -106,7 +106,8 @@ static const struct verb verbs[] = {
 		  "seconds since the fabric's start. Without a running fabric the journal of the "
 		  "last one is shown.",
 	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) |
-		   OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW) | OPT_BIT(OPT_LAST) | OPT_BIT(OPT_VERBOSE),
+		   OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW) | OPT_BIT(OPT_LAST) |
+		   OPT_BIT(OPT_VERBOSE) | OPT_BIT(OPT_LADDER) | OPT_BIT(OPT_FORMAT),
 	  .group = GROUP_FABRIC,
 	  .node_help = "only entries about this node",
 	  .no_env = OPT_BIT(OPT_NODE),
@@ -297,6 +298,19 @@ static const struct verb verbs[] = {
 	  .parse = PARSE_ANYWHERE,
 	  .expected = "a trace directory",
 	  .run = verb_trace_stat },
+	{ .name = "trace ladder",
+	  .args = "[OPTION]... FILE",
+	  .summary = "Draw a capture's packets as arrows between hosts",
+	  .help = "It reads pcap and pcapng, of a fabric or of other devices. In captures of a "
+		  "fabric hosts have their nodes' names, and packets that did not arrive are "
+		  "shown, "
+		  "with the reason.",
+	  .flags = OPT_BIT(OPT_QP) | OPT_BIT(OPT_FORMAT) | OPT_BIT(OPT_HELP),
+	  .group = GROUP_TRACES,
+	  .arg = ARG_FILE,
+	  .parse = PARSE_ANYWHERE,
+	  .expected = "a capture, pcap or pcapng",
+	  .run = verb_trace_ladder },
 	{ .name = "trace export",
 	  .args = "--chrome FILE [OPTION]... DIR",
 	  .summary = "Convert a trace for Perfetto and Chrome's about:tracing",

@@ -84,6 +84,8 @@ enum opt_id {
 	OPT_LOSSY,
 	OPT_ERF,
 	OPT_CHROME,
+	OPT_LADDER,
+	OPT_FORMAT,
 	OPT_DATA,
 	OPT_PACE,
 	OPT_REAL,
@@ -173,6 +175,13 @@ enum metrics_format {
 	METRICS_NONE,
 	METRICS_OPEN, /* OpenMetrics 1.0 */
 	METRICS_TEXT, /* the text format of Prometheus, version 0.0.4 */
+};
+
+/** enum picture_format - formats of ladder diagrams. */
+enum picture_format {
+	FORMAT_TEXT,
+	FORMAT_SVG,
+	FORMAT_MERMAID,
 };
 
 /**
@@ -266,6 +275,8 @@ struct opts {
 	char tap[PATH_MAX]; /* likewise */
 	char chrome[PATH_MAX]; /* likewise */
 	char lend[2]; /* RDMAEMU_LEND of the program; "": as it is */
+	bool ladder;
+	enum picture_format format;
 };
 
 /** opts_init() - defaults. */

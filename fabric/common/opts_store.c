@@ -127,6 +127,18 @@ static bool opt_set_mode(struct opts *o, const char *value)
 	return mode >= 0;
 }
 
+static bool opt_set_format(struct opts *o, const char *value)
+{
+	static const char *const words[] = {
+		[FORMAT_TEXT] = "text", [FORMAT_SVG] = "svg", [FORMAT_MERMAID] = "mermaid", NULL
+	};
+	int format = opt_word_index(value, words);
+
+	if (format >= 0)
+		o->format = (enum picture_format)format;
+	return format >= 0;
+}
+
 static bool opt_set_prometheus(struct opts *o, const char *value)
 {
 	static const char *const words[] = { "openmetrics", "text", NULL };
@@ -283,6 +295,8 @@ static const struct opt_value {
 	[OPT_RING_FILES] = A_NUMBER(32, ring_files, 1, 99999, "a number of files, 1 to 99999"),
 	[OPT_LOSSY] = A_SWITCH(lossy),
 	[OPT_CHROME] = A_TEXT(chrome, "a file"),
+	[OPT_LADDER] = A_SWITCH(ladder),
+	[OPT_FORMAT] = BY(opt_set_format, "text, svg or mermaid"),
 	[OPT_DATA] = A_SWITCH(data),
 	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
 	[OPT_REAL] = BY(opt_set_real, "auto, yes, no, or names of devices, with commas between"),

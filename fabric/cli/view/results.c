@@ -3,69 +3,18 @@
  * DOC: see results.h.
  *
  * JUnit XML has no standard. The elements and attributes here are those of Ant's and Jenkins'
- * schemas, which other readers agree on. XML 1.0 has no way to write most control characters, so
- * they become U+FFFD, as bytes that are no UTF-8 do.
+ * schemas, which other readers agree on.
  */
 #include "fabric/cli/view/results.h"
-#include "fabric/common/unicode.h"
+#include "fabric/common/markup.h"
 
 #include <string.h>
 #include <time.h>
 
-#define RESULTS_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/* Whether XML 1.0 allows the character of @n bytes. */
-static bool xml_is_char(const char *s, size_t n)
-{
-	if (n == 1)
-		return (u8)*s >= 0x20 || *s == '\t' || *s == '\n' || *s == '\r';
-	/* U+FFFE and U+FFFF */
-	return n && memcmp(s, "\xef\xbf\xbe", n) != 0 && memcmp(s, "\xef\xbf\xbf", n) != 0;
-}
-
-static void xml_print_char(FILE *out, const char *s, size_t n)
-{
-	switch (*s) {
-	case '&':
-		fputs("&amp;", out);
-		break;
-	case '<':
-		fputs("&lt;", out);
-		break;
-	case '>':
-		fputs("&gt;", out);
-		break;
-	case '"':
-		fputs("&quot;", out);
-		break;
-	case '\t':
-	case '\n':
-	case '\r':
-		/* A reader makes blanks of these in attributes. */
-		fprintf(out, "&#%d;", *s);
-		break;
-	default:
-		fwrite(s, 1, n, out);
-	}
-}
-
-static void xml_print(FILE *out, const char *text)
-{
-	size_t n;
-
-	for (; *text; text += n ? n : 1) {
-		n = utf8_length(text);
-		if (xml_is_char(text, n))
-			xml_print_char(out, text, n);
-		else
-			fputs(RESULTS_REPLACEMENT, out);
-	}
-}
-
-static void xml_print_attribute(FILE *out, const char *name, const char *value)
+static void junit_print_attribute(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, " %s=\"", name);
-	xml_print(out, value);
+	markup_print(out, value);
 	fputc('"', out);
 }
 
@@ -91,19 +40,19 @@ static double results_seconds(const struct results *r)
 static void junit_print_case(FILE *out, const struct result_case *c)
 {
 	fputs("    <testcase", out);
-	xml_print_attribute(out, "classname", c->group);
-	xml_print_attribute(out, "name", c->name);
+	junit_print_attribute(out, "classname", c->group);
+	junit_print_attribute(out, "name", c->name);
 	fprintf(out, " time=\"%.6f\">\n", c->seconds);
 	if (c->outcome != RESULT_PASSED) {
 		fprintf(out, "      <%s", c->outcome == RESULT_FAILED ? "failure" : "skipped");
-		xml_print_attribute(out, "message", c->message ? c->message : "");
+		junit_print_attribute(out, "message", c->message ? c->message : "");
 		if (c->outcome == RESULT_FAILED)
-			xml_print_attribute(out, "type", c->group);
+			junit_print_attribute(out, "type", c->group);
 		fputs("/>\n", out);
 	}
 	if (c->body) {
 		fputs("      <system-out>", out);
-		xml_print(out, c->body);
+		markup_print(out, c->body);
 		fputs("</system-out>\n", out);
 	}
 	fputs("    </testcase>\n", out);
@@ -128,9 +77,9 @@ void results_print_junit(FILE *out, const struct results *r)
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites", out);
 	junit_print_counts(out, r);
 	fputs(">\n  <testsuite", out);
-	xml_print_attribute(out, "name", r->name);
+	junit_print_attribute(out, "name", r->name);
 	junit_print_counts(out, r);
-	xml_print_attribute(out, "timestamp", when);
+	junit_print_attribute(out, "timestamp", when);
 	fputs(">\n", out);
 	for (i = 0; i < r->n; i++)
 		junit_print_case(out, &r->cases[i]);

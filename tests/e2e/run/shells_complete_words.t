@@ -35,7 +35,7 @@ bash_offers() {
 is "bash: verbs" "$(bash_offers st)" "status"
 is "bash: groups are one word" "$(bash_offers f)" "fabric fault"
 is "bash: second words" "$(bash_offers port l)" "lid link"
-is "bash: all second words" "$(bash_offers trace '')" "--help diff export show stat"
+is "bash: all second words" "$(bash_offers trace '')" "--help diff export ladder show stat"
 is "bash: options" "$(bash_offers run --ti)" "--time-scale"
 is "bash: options of two words' verb" "$(bash_offers fabric stop --)" "--config --dir --fabric --help"
 is "bash: options of a verb that is a group, too" "$(bash_offers clock --j)" "--json"
