@@ -106,14 +106,6 @@ void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 	req_publish(e, qp, s);
 }
 
-void req_progress(struct hca_qp *qp, struct req_state *s)
-{
-	s->retry = (u8)qp->attr.retry_cnt;
-	s->rnr_retry = (u8)qp->attr.rnr_retry;
-	s->flags &= ~(u32)REQ_RESENT;
-	qp->deadline = 0;
-}
-
 /*
  * The PSN after the last packet of WQE @una. The list in the ring tells its length, and the program
  * may have changed it since: so the end of the last request, which is known, comes from *s. Then no

@@ -16,14 +16,21 @@ static inline bool req_outstanding(const struct hca_qp *qp, u32 psn)
 	       psn_diff(psn, qp->req.una_psn) >= 0 && psn_diff(psn, qp->req.next_psn) < 0;
 }
 
+/** req_progress() - a packet was acknowledged: reset the retry counters. */
+static inline void req_progress(struct hca_qp *qp, struct req_state *s)
+{
+	s->retry = (u8)qp->attr.retry_cnt;
+	s->rnr_retry = (u8)qp->attr.rnr_retry;
+	s->flags &= ~(u32)REQ_RESENT;
+	qp->deadline = 0;
+}
+
 /* --- completer.c --- */
 
 /** comp_ack() - an ACK or NAK arrives. Return: as hca_input(). */
 int comp_ack(struct engine *e, struct hca_qp *qp, u32 psn, u8 aeth);
 /** comp_input() - a READ or atomic response arrives. Return: as hca_input(). */
 int comp_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
-/** req_progress() - a packet was acknowledged: reset the retry counters. */
-void req_progress(struct hca_qp *qp, struct req_state *s);
 /** req_complete() - the only WQE under way in *s, which is to be the QP's state, is done. */
 void req_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, struct req_state *s);
 /** cqe_fill_send() - a send queue completion of the WQE in @slot (absolute index). */

@@ -30,6 +30,7 @@
 #include "emulator/transport/raw.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/requester.h"
+#include "emulator/transport/straight.h"
 #include "emulator/transport/tag.h"
 #include "emulator/transport/wc_fault.h"
 #include "emulator/transport/wire.h"
@@ -223,8 +224,9 @@ static inline void req_advance(struct req_state *s, const struct sq_wqe *w, u32 
 		s->sent = s->next_off ? s->next + 1 : s->next;
 }
 
-/* Send the next burst of WQEs up to @posted, of which there is one. Return: as req_step(). */
-static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 posted)
+/* Send the next burst of the WQE at @next, which is posted. Return: as req_step(). */
+static __attribute__((noinline)) bool req_next(struct engine *e, struct hca_qp *qp,
+					       struct seg_hdr *seg)
 {
 	struct req_state old = qp->req, s = old;
 	const struct sq_wqe *slot;
@@ -240,10 +242,6 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 		return req_local(e, qp, seg);
 	if (unlikely(qp->type == QPT_RAW_PACKET))
 		return req_raw(e, qp, seg);
-	/* Several WQEs wait, none is under way, and the wire neither delays nor drops. */
-	if (posted - s.next > 1 && s.una == s.next && !s.next_off && !e->ops->wire &&
-	    write_batch_send(e, qp, seg, posted))
-		return true;
 	slot = sq_slot(seg, qp, s.next);
 	memcpy(&w, slot, sizeof(w));
 	v = wqe_check(e, qp, seg, slot, &w, &mem, &total);
@@ -289,6 +287,16 @@ static bool req_next(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	return true;
 }
 
+/* Several WRITEs wait, none is under way, and the wire neither delays nor drops. */
+static bool req_may_batch(const struct engine *e, const struct hca_qp *qp, struct seg_hdr *seg,
+			  u32 posted)
+{
+	const struct req_state *s = &qp->req;
+
+	return posted - s->next > 1 && s->una == s->next && !s->next_off && !e->ops->wire &&
+	       load_relaxed(&sq_slot(seg, qp, s->next)->opcode) == WR_RDMA_WRITE;
+}
+
 /* Send the next burst. Return: whether it is worth while to call again. */
 static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
@@ -296,7 +304,9 @@ static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr 
 
 	if (qp->req.next == posted || (qp->req.flags & REQ_RNR_WAIT) || sqd_is_halted(qp, &qp->req))
 		return false;
-	return req_next(e, qp, seg, posted);
+	if (unlikely(req_may_batch(e, qp, seg, posted)) && write_batch_send(e, qp, seg, posted))
+		return true;
+	return straight_send(e, qp, seg) || req_next(e, qp, seg);
 }
 
 void req_rewind(struct req_state *s, u32 mtu)

@@ -196,21 +196,6 @@ static int wire_send_slow(struct engine *e, const struct burst *b)
 	return ret;
 }
 
-/*
- * The QP at the other end of a wire without loss or delay within one port; NULL: take the slow
- * path.
- */
-static inline struct hca_qp *wire_loop_peer(const struct engine *e, const struct hca_path *path)
-{
-	struct hca *hca = e->hca;
-	struct hca_qp *qp;
-
-	if (unlikely(e->ops->wire || hca->watched || !path->loop))
-		return NULL;
-	qp = hca_qp_by_num(hca, path->dst_qpn);
-	return likely(qp && !memcmp(path, &qp->back, sizeof(*path))) ? qp : NULL;
-}
-
 int wire_send(struct engine *e, const struct burst *b)
 {
 	struct hca_qp *qp = likely(!b->av) ? wire_loop_peer(e, &b->path) : NULL;

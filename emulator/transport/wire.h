@@ -6,6 +6,33 @@
 #define EMULATOR_TRANSPORT_WIRE_H
 
 #include "emulator/engine.h"
+#include "emulator/qp.h"
+
+/** path_is_same() - whether two paths are the same, in every field. */
+static inline bool path_is_same(const struct hca_path *a, const struct hca_path *b)
+{
+	u64 x[3], y[3];
+
+	_Static_assert(sizeof(*a) == sizeof(x), "three words");
+	memcpy(x, a, sizeof(x));
+	memcpy(y, b, sizeof(y));
+	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]));
+}
+
+/**
+ * wire_loop_peer() - the QP at the other end of a wire without loss or delay within one port. NULL:
+ * the burst goes a longer way.
+ */
+static inline struct hca_qp *wire_loop_peer(const struct engine *e, const struct hca_path *path)
+{
+	struct hca *hca = e->hca;
+	struct hca_qp *qp;
+
+	if (unlikely(e->ops->wire || hca->watched || !path->loop))
+		return NULL;
+	qp = hca_qp_by_num(hca, path->dst_qpn);
+	return likely(qp && path_is_same(path, &qp->back)) ? qp : NULL;
+}
 
 /* --- wire.c --- */
 

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The common request in a straight line leaves HCA memory as the requester's steps do.
+ *
+ * Two processes with the same addresses do the same random work. In one of them the wire carries
+ * each burst at once, so that the straight line never applies. After each piece of work both take
+ * digests of everything that the engine has written: HCA memory but for the record of the last
+ * commit, the clients' rings and events, and their memory.
+ */
+#include "emulator/port_counter.h"
+#include "emulator/ring.h"
+#include "emulator/transport/straight.h"
+#include "emulator/transport/wire.h"
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORKS 1500u
+#define MTU   1024u
+#define LINE  64u
+#define AREA  (16u << 10) /* of a client's memory, that requests name */
+#define MSEC  1000000ull
+
+enum part { PART_HCA, PART_QP, PART_CQ, PART_PORT, PART_JOURNAL, PART_RING, PART_MEM, PARTS };
+
+static const char *const part_names[PARTS] = { "HCA",	  "QPs",   "CQs",   "port",
+					       "journal", "rings", "memory" };
+
+/* One piece of work's digests; and by whose engine bursts are carried in a wire's place. */
+typedef u64 digests[PARTS];
+static struct engine *running;
+
+static struct emu *m;
+static struct emu_qp q[2];
+static u64 rings[2]; /* where those of the present pair begin, in each segment */
+static u64 rnd;
+static int copy_error; /* of each copy; 0: none fails */
+static int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+		   u64 soff, u64 len, u64 key);
+
+static u32 pick(u32 n)
+{
+	return (u32)((emu_rnd(&rnd) >> 32) * n >> 32);
+}
+
+static bool chance(u32 percent)
+{
+	return pick(100) < percent;
+}
+
+/* --- digests ---------------------------------------------------------------------------------- */
+
+static u64 digest(u64 h, const void *data, size_t n)
+{
+	const u8 *p = data;
+	u64 w;
+
+	for (; n; n -= min_u64(n, 8), p += 8) {
+		w = 0;
+		memcpy(&w, p, min_u64(n, 8));
+		h = (h ^ w) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
+static void digest_hca(digests d)
+{
+	struct hca *h = m->hca;
+	struct hca_dev dev;
+	u32 i;
+
+	hca_dev_snapshot(h, 0, &dev);
+	d[PART_PORT] = digest(0, &dev, sizeof(dev));
+	d[PART_QP] = d[PART_CQ] = 0;
+	for (i = 0; i < 2; i++) {
+		d[PART_QP] = digest(d[PART_QP], &h->qp[q[i].slot], sizeof(h->qp[0]));
+		d[PART_CQ] = digest(d[PART_CQ], &h->cq[q[i].scq.index], sizeof(h->cq[0]));
+		d[PART_CQ] = digest(d[PART_CQ], &h->cq[q[i].rcq.index], sizeof(h->cq[0]));
+	}
+	d[PART_HCA] = digest(0, h->client, EMU_CLIENTS * sizeof(h->client[0]));
+	d[PART_HCA] = digest(d[PART_HCA], h->srq, h->tab[TAB_SRQ].high * sizeof(h->srq[0]));
+	d[PART_HCA] = digest(d[PART_HCA], h->mr, h->tab[TAB_MR].high * sizeof(h->mr[0]));
+	d[PART_HCA] = digest(d[PART_HCA], h->pending_clients, sizeof(h->pending_clients));
+	d[PART_HCA] = digest(d[PART_HCA], h->timer_bits, sizeof(h->timer_bits));
+	d[PART_HCA] = digest(d[PART_HCA], &h->next_deadline, sizeof(h->next_deadline));
+	d[PART_JOURNAL] = digest(0, h->error, sizeof(h->error[0]) * min_u64(h->error_seq, 64));
+	d[PART_JOURNAL] = digest(d[PART_JOURNAL], &h->journal_nth, sizeof(h->journal_nth));
+}
+
+static void digest_take(digests d)
+{
+	const struct emu_client *c;
+
+	digest_hca(d);
+	d[PART_RING] = d[PART_MEM] = 0;
+	for (c = m->c; c < m->c + 2; c++) {
+		const u8 *seg = (const u8 *)c->seg;
+
+		d[PART_RING] = digest(d[PART_RING], &c->seg->db_any, sizeof(c->seg->db_any));
+		d[PART_RING] = digest(d[PART_RING], c->seg->chan, 4 * sizeof(c->seg->chan[0]));
+		d[PART_RING] = digest(d[PART_RING], seg + rings[c->id], c->heap - rings[c->id]);
+		d[PART_RING] = digest(d[PART_RING], seg + EMU_EVENTS, 4096);
+		d[PART_RING] = digest(d[PART_RING], &c->notified, sizeof(c->notified));
+		d[PART_MEM] = digest(d[PART_MEM], c->mem, AREA);
+	}
+}
+
+/* --- work ------------------------------------------------------------------------------------- */
+
+/* As engine_ops.wire: without a delay, and step by step. */
+static int wire_by_steps(void *ctx, const struct burst *b)
+{
+	(void)ctx;
+	return hca_input(running, b);
+}
+
+static int copy_or_fail(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
+			u64 soff, u64 len, u64 key)
+{
+	return copy_error ? copy_error : copy(ctx, dst, doff, src, soff, len, key);
+}
+
+static void connect_pair(u32 seed)
+{
+	struct emu_conn o = emu_conn_defaults;
+	struct hca_qp *h[2];
+	u32 i;
+
+	o.depth = 16;
+	o.timeout = 8;
+	o.rnr_retry = 6;
+	o.psn_a = 0xfffff0;
+	o.psn_b = pick(IB_PSN_MASK);
+	o.srq = seed % 4 == 1;
+	o.mtu = 3;
+	rings[0] = m->c[0].heap;
+	rings[1] = m->c[1].heap;
+	/* Both QPs in one process, with common CQs, or in two. */
+	emu_connect(m, 0, seed % 4 == 2 ? 0 : 1, &o, &q[0], &q[1]);
+	for (i = 0; i < 2; i++) {
+		h[i] = &m->hca->qp[q[i].slot];
+		if (!chance(40))
+			continue;
+		m->hca->cq[h[i]->scq].chan = m->hca->cq[h[i]->rcq].chan = 2 + i;
+	}
+	if (seed % 4 == 2) {
+		h[1]->rcq = h[0]->scq;
+		h[0]->rcq = h[1]->scq;
+	}
+}
+
+static void arm(const struct emu_cq *cq)
+{
+	struct cq_ctl *ctl = (void *)((u8 *)m->c[cq->client].seg + cq->ring);
+
+	store_relaxed(&ctl->armed, 1 + pick(2));
+}
+
+/* A place in the client's area for @len bytes. */
+static u8 *place(u32 client, u32 len)
+{
+	return m->c[client].mem + pick(AREA - len);
+}
+
+static void post_recv(struct emu_qp *to)
+{
+	u32 len = chance(3) ? pick(16) : 4 * MTU, i, taken;
+	struct rq_wqe *w;
+
+	taken = to->srq ? m->hca->srq[to->srq_index].cons : m->hca->qp[to->slot].resp.rq_cons;
+	if (to->rq_prod - taken >= to->rq_depth)
+		return;
+	i = to->rq_prod % to->rq_depth;
+	emu_recv(m, to, to->rq_prod, place(to->client, len), len);
+	w = (void *)((u8 *)m->c[to->client].seg + to->rq +
+		     (to->srq ? srq_slots_off(to->rq_depth) : sizeof(struct wq_ctl)) +
+		     i * to->rq_stride);
+	if (chance(20)) { /* of two pieces */
+		w->num_sge = 2;
+		w->sge[0].len = len / 3;
+		w->sge[1] = w->sge[0];
+		w->sge[1].len = len - len / 3;
+	}
+	if (chance(1))
+		w->sge[0].lkey ^= 0x100;
+}
+
+static void post_send(struct emu_qp *from, struct emu_qp *to)
+{
+	static const u8 ops[] = { WR_SEND,	    WR_SEND,
+				  WR_SEND_WITH_IMM, WR_RDMA_WRITE,
+				  WR_RDMA_WRITE,    WR_RDMA_WRITE_WITH_IMM,
+				  WR_RDMA_READ,	    WR_ATOMIC_FETCH_AND_ADD };
+	u32 op = ops[pick(chance(10) ? 8 : 6)];
+	u32 len = chance(60) ? pick(129) : chance(80) ? pick(MTU + 1) : pick(3 * MTU);
+	struct sq_wqe *w;
+
+	if (from->sq_prod - m->hca->qp[from->slot].req.una >= from->sq_depth)
+		return;
+	if (op == WR_ATOMIC_FETCH_AND_ADD)
+		len = 8;
+	if (op == WR_RDMA_WRITE && len == 1)
+		len = 2;
+	w = emu_post(m, from, op, from->sq_prod, place(from->client, len), len);
+	emu_remote(m, w, to->client, place(to->client, len + 2 * LINE));
+	/* WRITEs that may wait together: across two lines, which no batch takes. */
+	if (op == WR_RDMA_WRITE)
+		w->remote_addr = (w->remote_addr | (LINE - 1));
+	if (op == WR_ATOMIC_FETCH_AND_ADD)
+		w->remote_addr &= ~7ull;
+	w->imm = pick(1u << 30);
+	w->send_flags = (u8)((chance(70) ? SEND_SIGNALED : 0) | (chance(20) ? SEND_SOLICITED : 0) |
+			     (chance(5) ? SEND_FENCE : 0));
+	if (len <= SQ_MIN_DATA && chance(60) && op <= WR_SEND_WITH_IMM) {
+		w->hw = SQ_HW_INLINE;
+		w->num_sge = 0;
+		emu_fill(w->sge, len, from->sq_prod);
+	}
+	if (chance(1))
+		w->rkey ^= 0x100;
+	if (chance(1))
+		w->sge[0].lkey ^= 0x100;
+}
+
+static void ring(struct emu_qp *from)
+{
+	running = &m->c[from->client].e;
+	emu_ring(m, from);
+}
+
+static void poll_some(void)
+{
+	struct emu_qp *s = &q[pick(2)];
+	struct cqe c;
+	u32 n = pick(12);
+
+	while (n--) {
+		emu_poll(m, &s->scq, &c, NULL);
+		emu_poll(m, &s->rcq, &c, NULL);
+	}
+}
+
+/* New QPs, where an error has ended the old ones. */
+static void repair(u32 seed)
+{
+	if (emu_state(m, &q[0]) == QPS_RTS && emu_state(m, &q[1]) == QPS_RTS)
+		return;
+	connect_pair(seed);
+}
+
+static void work(u32 seed)
+{
+	struct emu_qp *from = &q[pick(2)], *to = from == q ? &q[1] : q;
+	u32 n = chance(70) ? 1 : 1 + pick(4), i;
+
+	for (i = pick(4); i; i--)
+		post_recv(to);
+	for (i = 0; i < n; i++)
+		post_send(from, to);
+	if (chance(5)) { /* what a packet that was lost leaves behind */
+		m->hca->qp[to->slot].resp.flags |= RESP_NAK_SENT;
+		m->hca->qp[from->slot].req.flags |= REQ_RESENT;
+		m->hca->qp[from->slot].req.retry = 3;
+	}
+	if (chance(20))
+		arm(chance(50) ? &to->rcq : &from->scq);
+	copy_error = !chance(2) ? 0 : chance(50) ? -EFAULT_DST : -EAGAIN;
+	ring(from);
+	copy_error = 0;
+	if (chance(70))
+		poll_some();
+	running = &m->fabric;
+	if (chance(10))
+		emu_run(m, m->clock + pick(4) * MSEC);
+	if (chance(30))
+		repair(seed);
+}
+
+static void walk(u32 seed, digests *log)
+{
+	u32 i;
+
+	rnd = seed * 0x9e3779b97f4a7c15ULL | 1;
+	running = &m->c[0].e;
+	copy = m->ops.copy;
+	m->ops.copy = copy_or_fail;
+	connect_pair(seed);
+	for (i = 0; i < WORKS; i++) {
+		work(seed);
+		digest_take(log[i]);
+	}
+}
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+static digests *log_new(void)
+{
+	void *p = mmap(NULL, WORKS * sizeof(digests), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CU_ASSERT_TRUE_FATAL(p != MAP_FAILED);
+	return p;
+}
+
+static bool logs_equal(u32 seed, digests *straight, digests *steps)
+{
+	u32 i, part;
+
+	for (i = 0; i < WORKS; i++)
+		for (part = 0; part < PARTS; part++) {
+			if (straight[i][part] == steps[i][part])
+				continue;
+			printf("# seed %u, work %u: %s\n", seed, i, part_names[part]);
+			return false;
+		}
+	return true;
+}
+
+static void compare(u32 seed)
+{
+	digests *straight = log_new(), *steps = log_new();
+	int status;
+	pid_t pid;
+
+	m = emu_new(seed);
+	fflush(stdout);
+	pid = fork();
+	CU_ASSERT_TRUE_FATAL(pid >= 0);
+	if (!pid) {
+		m->ops.wire = wire_by_steps;
+		walk(seed, steps);
+		_exit(0);
+	}
+	walk(seed, straight);
+	CU_ASSERT_TRUE(waitpid(pid, &status, 0) == pid && !status);
+	CU_ASSERT_TRUE(logs_equal(seed, straight, steps));
+	emu_free(m);
+	munmap(straight, WORKS * sizeof(digests));
+	munmap(steps, WORKS * sizeof(digests));
+}
+
+static void test_random_work(void)
+{
+	const char *seed = getenv("WALK_SEED");
+	u32 i;
+
+	if (seed) {
+		compare((u32)atol(seed));
+		return;
+	}
+	for (i = 0; i < 8; i++)
+		compare(i);
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "random work leaves the same memory as step by step", test_random_work },
+		{ NULL, NULL },
+	};
+
+	return cu_run("straight", tests);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Which requests the straight line is for; all others it leaves alone, and nothing has changed. */
+#include "emulator/transport/straight.h"
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+#define MTU 1024u
+
+static struct emu *m;
+static struct emu_qp q[2];
+
+static void nothing(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	(void)w;
+	(void)qp;
+	(void)peer;
+}
+
+static void fenced(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->send_flags |= SEND_FENCE;
+}
+
+static void bad_lkey(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->sge[0].lkey ^= 0x100;
+}
+
+static void bad_rkey(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->rkey ^= 0x100;
+}
+
+static void other_psn(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->resp.epsn = psn_add(peer->resp.epsn, 1);
+}
+
+static void in_message(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->resp.flags |= RESP_IN_MSG;
+}
+
+static void outstanding(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	qp->req.una--;
+}
+
+static void peer_in_rtr(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->state = QPS_RTR;
+}
+
+static void peer_of_another(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->path.dst_qpn++;
+}
+
+static void no_right(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->attr.access = 0;
+}
+
+static void watched(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->watched = 1;
+}
+
+static void send_cq_full(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->cq[qp->scq].cons -= m->hca->cq[qp->scq].depth;
+}
+
+static void recv_cq_full(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->cq[peer->rcq].cons -= m->hca->cq[peer->rcq].depth;
+}
+
+static void no_receive(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->resp.rq_cons++;
+}
+
+static void long_inline(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->hw = SQ_HW_INLINE;
+	w->total_len = qp->sq_stride - SQ_HDR + 1;
+}
+
+/* Requests, and their surroundings. @applies: the straight line is for them */
+static const struct {
+	const char *name;
+	void (*make)(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer);
+	u32 op;
+	u32 len;
+	bool applies;
+} cases[] = {
+	{ "a SEND of 2 bytes", nothing, WR_SEND, 2, true },
+	{ "a SEND of 0 bytes", nothing, WR_SEND, 0, true },
+	{ "a SEND of one packet", nothing, WR_SEND, MTU, true },
+	{ "a SEND of two packets", nothing, WR_SEND, MTU + 1, false },
+	{ "a SEND with immediate", nothing, WR_SEND_WITH_IMM, 8, true },
+	{ "a WRITE", nothing, WR_RDMA_WRITE, 8, true },
+	{ "a WRITE of two packets", nothing, WR_RDMA_WRITE, MTU + 1, false },
+	{ "a WRITE with immediate", nothing, WR_RDMA_WRITE_WITH_IMM, 8, true },
+	{ "a READ", nothing, WR_RDMA_READ, 8, false },
+	{ "an atomic", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, false },
+	{ "a fence", fenced, WR_SEND, 8, false },
+	{ "a bad lkey", bad_lkey, WR_SEND, 8, false },
+	{ "a bad rkey", bad_rkey, WR_RDMA_WRITE, 8, false },
+	{ "another PSN", other_psn, WR_SEND, 8, false },
+	{ "the middle of a message", in_message, WR_SEND, 8, false },
+	{ "an outstanding request", outstanding, WR_SEND, 8, false },
+	{ "a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
+	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false },
+	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false },
+	{ "a capture", watched, WR_SEND, 8, false },
+	{ "a full send CQ", send_cq_full, WR_RDMA_WRITE, 8, false },
+	{ "a full receive CQ", recv_cq_full, WR_SEND, 8, false },
+	{ "no receive", no_receive, WR_SEND, 8, false },
+	{ "inline data after its slot", long_inline, WR_SEND, 8, false },
+};
+
+/* The parts of memory that a request changes. */
+struct state {
+	struct hca_qp qp[2];
+	struct hca_cq cq[4];
+	struct cqe entry[2];
+	u8 mem[4 * MTU];
+};
+
+static void state_take(struct state *s)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		s->qp[i] = m->hca->qp[q[i].slot];
+		s->cq[2 * i] = m->hca->cq[q[i].scq.index];
+		s->cq[2 * i + 1] = m->hca->cq[q[i].rcq.index];
+	}
+	memcpy(&s->entry[0], (u8 *)m->c[0].seg + q[0].scq.ring + CQ_HDR, sizeof(struct cqe));
+	memcpy(&s->entry[1], (u8 *)m->c[1].seg + q[1].rcq.ring + CQ_HDR, sizeof(struct cqe));
+	memcpy(s->mem, m->c[1].mem, sizeof(s->mem));
+}
+
+/* Return: whether the straight line applied. *same: nothing has changed, if it did not. */
+static bool apply(u32 i, bool *same)
+{
+	static struct state before, after;
+	struct emu_conn o = emu_conn_defaults;
+	struct hca_qp *qp, *peer;
+	struct sq_wqe *w;
+	bool done;
+
+	m = emu_new(1);
+	emu_connect(m, 0, 1, &o, &q[0], &q[1]);
+	qp = &m->hca->qp[q[0].slot];
+	peer = &m->hca->qp[q[1].slot];
+	emu_fill(m->c[0].mem, 4 * MTU, 5);
+	emu_recv(m, &q[1], 1, m->c[1].mem, 4 * MTU);
+	w = emu_post(m, &q[0], cases[i].op, 1, m->c[0].mem, cases[i].len);
+	emu_remote(m, w, 1, m->c[1].mem);
+	cases[i].make(w, qp, peer);
+	emu_publish(m, &q[0]);
+	CU_ASSERT_TRUE_FATAL(engine_try(&m->c[0].e));
+	state_take(&before);
+	done = straight_send(&m->c[0].e, qp, m->c[0].seg);
+	state_take(&after);
+	*same = done || !memcmp(&before, &after, sizeof(before));
+	emu_free(m);
+	return done;
+}
+
+static void test_applies(void)
+{
+	bool same;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (apply(i, &same) == cases[i].applies && same)
+			continue;
+		printf("# %s\n", cases[i].name);
+		CU_FAIL("the straight line applies where it should not, or the other way round");
+	}
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "it is for what is common, and changes nothing else", test_applies },
+		{ NULL, NULL },
+	};
+
+	return cu_run("straight line", tests);
+}
