@@ -24,6 +24,7 @@
  *  - process.c: start and end of the users in a process and its threads
  *  - call.c: a call of the control path
  *  - post.c, wr.c, poll.c, cq_ex.c, dm.c: wrappers of the data path
+ *  - wait.c: waits for descriptors
  *  - ops.c: wrappers of function pointers, and patching
  *  - exports.c, newer.c, devices.c, forward.c: exported wrappers
  *
@@ -240,6 +241,8 @@ struct tap_cqop {
 	bool again;
 };
 
+struct pollfd;
+
 /** struct tap_dm - a copy to (@to) or from device memory. */
 struct tap_dm {
 	struct tap_op op;
@@ -268,6 +271,7 @@ struct tap_dm {
  *	before those are gone that the call has destroyed
  * @object_new: after registration, before call_end; @object_gone: before it is forgotten
  * @wr_batch_begin, @wr_batch_end: around ibv_wr_complete() and ibv_wr_abort()
+ * @wait: before a thread waits for descriptors, maybe of epoll instances, without a timeout
  * @devices: a list of @n devices, which librdmacm may have asked for: to shorten in place
  * @devices_free: it is about to be freed
  * @contexts: a list of rdma_get_devices(): to shorten in place
@@ -299,6 +303,7 @@ struct tap_user {
 	void (*cq_end)(struct tap_cqop *p);
 	enum tap_verdict (*dm_begin)(struct tap_dm *d);
 	void (*dm_end)(struct tap_dm *d);
+	void (*wait)(const struct pollfd *fds, size_t n);
 	void (*devices)(struct ibv_device **list, int *n);
 	void (*devices_free)(struct ibv_device **list);
 	void (*contexts)(struct ibv_context **list, int *n);

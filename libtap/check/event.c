@@ -8,7 +8,8 @@
  *  - the first arming of a CQ before any poll: usually nothing can have completed yet;
  *  - a receive, if the thread has posted sends after the arming: they may be what the peer answers;
  *  - a CQ that another thread has armed, and may be about to poll;
- *  - a channel with O_NONBLOCK, which programs empty between arming and polling.
+ *  - reading a channel with O_NONBLOCK, which programs empty between arming and polling; wait.c
+ *    finds those that wait by poll(2).
  */
 #include "libtap/check/object.h"
 
@@ -32,6 +33,13 @@ static void event_note_work(struct check_obj *c)
 	c->cq.arm_posted = check_post_sends_of_thread();
 }
 
+/* Receives of an SRQ belong to no queue pair: there may be some. */
+static bool event_may_complete(const struct check_obj *c)
+{
+	return __atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&c->cq.shared, __ATOMIC_RELAXED);
+}
+
 void check_cq_polled(const struct tap_obj *cq, bool emptied)
 {
 	struct check_obj *c = check_obj_of(cq);
@@ -40,7 +48,7 @@ void check_cq_polled(const struct tap_obj *cq, bool emptied)
 		return;
 	c->cq.polled = true;
 	/* A full array may have had all that was outstanding. */
-	if (emptied || !__atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED))
+	if (emptied || !event_may_complete(c))
 		c->cq.armed = NULL;
 	else if (c->cq.armed == event_this_thread())
 		event_note_work(c);
@@ -48,27 +56,35 @@ void check_cq_polled(const struct tap_obj *cq, bool emptied)
 
 static void event_cq_armed(struct check_obj *c)
 {
-	if (!c->cq.polled || !__atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED))
+	if (!c->cq.polled || !event_may_complete(c))
 		return;
 	event_note_work(c);
 	c->cq.arm_stack = check_stack_here();
 	c->cq.armed = event_this_thread();
 }
 
-static bool event_find_armed(struct check_obj *c, void *channel)
+bool check_cq_is_suspect(const struct check_obj *c)
 {
-	const struct ibv_cq *cq = (void *)(uintptr_t)c->tap->key;
+	return c->cq.armed == event_this_thread() && event_may_complete(c) &&
+	       (c->cq.arm_sends || c->cq.arm_posted == check_post_sends_of_thread());
+}
 
-	if (cq->channel != channel || c->cq.armed != event_this_thread())
-		return false;
+void check_cq_report_lost(struct check_obj *c)
+{
 	c->cq.armed = NULL;
-	if (!__atomic_load_n(&c->cq.outstanding, __ATOMIC_RELAXED) ||
-	    (!c->cq.arm_sends && c->cq.arm_posted != check_post_sends_of_thread()))
-		return false;
 	check_report(FINDING_CQ_NOTIFY_LOST, (struct check_other){ "armed", c->cq.arm_stack },
 		     "cq%u was armed after it was polled, and not emptied since: a completion in "
 		     "between makes no event",
 		     c->ord);
+}
+
+static bool event_find_armed(struct check_obj *c, void *channel)
+{
+	const struct ibv_cq *cq = (void *)(uintptr_t)c->tap->key;
+
+	if (cq->channel != channel || !check_cq_is_suspect(c))
+		return false;
+	check_cq_report_lost(c);
 	return true;
 }
 

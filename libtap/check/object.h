@@ -22,6 +22,7 @@
  *  - completion.c: their completions
  *  - ending.c: destroying what outstanding requests use
  *  - event.c: events of CQs
+ *  - wait.c: waits for them
  *  - modify.c: why ibv_modify_qp() fails
  *  - attribute.c: attributes that it takes, and that do not fit
  *  - user.c: the hooks of the tap
@@ -94,7 +95,7 @@ struct check_queue {
 };
 
 /**
- * struct check_qp - @sig_all, @cap: as created. @lock protects the queues.
+ * struct check_qp - @sig_all, @cap: as created; @shared: with an SRQ. @lock protects the queues.
  * @sends_ready, @receives_ready: it was in a state that takes such requests
  */
 struct check_qp {
@@ -102,6 +103,7 @@ struct check_qp {
 	struct check_queue sq;
 	struct check_queue rq;
 	bool sig_all;
+	bool shared;
 	bool sends_ready;
 	bool receives_ready;
 	struct ibv_qp_cap cap;
@@ -112,7 +114,8 @@ struct check_qp {
 /**
  * struct check_cq - @outstanding: requests of all queues that may make a completion; @sends: those
  *	that are signaled sends
- * @depth: entries of all queues that complete in it
+ * @depth: entries of all queues that complete in it; @shared: queue pairs whose receives are those
+ *	of an SRQ
  * @exceeded: more were outstanding than it has entries
  * @events: taken and not acknowledged, the latest at @event_stack
  * @polled: since its creation
@@ -123,6 +126,7 @@ struct check_cq {
 	u32 outstanding;
 	u32 sends;
 	u32 depth;
+	u32 shared;
 	bool exceeded;
 	u32 events;
 	check_stack event_stack;
@@ -334,6 +338,16 @@ void check_async_event(const struct ibv_async_event *event, int by);
 void check_cm_event(const struct rdma_cm_event *event, int by);
 /** check_events_ending() - before an object is destroyed that may have such events. */
 void check_events_ending(enum vobj kind, const void *obj);
+
+/** check_cq_is_suspect() - this thread has armed a CQ that was polled, and not emptied it since. */
+bool check_cq_is_suspect(const struct check_obj *c);
+/** check_cq_report_lost() - it waits for that CQ now. */
+void check_cq_report_lost(struct check_obj *c);
+
+/* --- wait.c --- */
+
+/** check_wait() - a thread is about to wait for descriptors. */
+void check_wait(const struct pollfd *fds, size_t n);
 
 /* --- modify.c --- */
 

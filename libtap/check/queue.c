@@ -136,6 +136,14 @@ static void queue_init(struct check_queue *q, u32 cap)
 
 /* --- queue pairs --- */
 
+static void queue_share(const struct ibv_cq *cq, int by)
+{
+	struct check_obj *c = check_obj_find(VOBJ_CQ, cq);
+
+	if (c)
+		__atomic_fetch_add(&c->cq.shared, (u32)by, __ATOMIC_RELAXED);
+}
+
 /* A queue of @entries completes in a CQ from now on (@by 1), or does not any more (-1). */
 static void queue_attach(const struct ibv_cq *cq, u32 entries, int by)
 {
@@ -174,8 +182,11 @@ void check_qp_new(struct check_obj *c)
 		queue_init(&c->qp.rq, init.cap.max_recv_wr);
 	c->qp.rq.lost = !c->qp.rq.ring;
 	queue_attach(qp->send_cq, init.cap.max_send_wr, 1);
-	if (!qp->srq)
+	if (qp->srq)
+		queue_share(qp->recv_cq, 1);
+	else
 		queue_attach(qp->recv_cq, init.cap.max_recv_wr, 1);
+	c->qp.shared = qp->srq;
 }
 
 void check_qp_lose(struct check_obj *c)
@@ -210,6 +221,8 @@ void check_qp_gone(struct check_obj *c)
 	queue_attach(c->qp.scq, c->qp.cap.max_send_wr, -1);
 	if (c->qp.rq.ring)
 		queue_attach(c->qp.rcq, c->qp.cap.max_recv_wr, -1);
+	if (c->qp.shared)
+		queue_share(c->qp.rcq, -1);
 	free(c->qp.sq.ring);
 	free(c->qp.rq.ring);
 }

@@ -197,6 +197,7 @@ static const struct tap_user check_user = {
 	.cqex_end = check_cqex_end,
 	.cq_begin = check_cq_begin,
 	.cq_end = check_cq_end,
+	.wait = check_wait,
 };
 
 TAP_USER(check_user);

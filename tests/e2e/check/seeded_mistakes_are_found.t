@@ -42,6 +42,7 @@ seeded MR:DEREG:OUTSTANDING dereg_outstanding mr1 is deregistered; send request 
 seeded MR:DEREG:POSTED dereg_posted mr1 is deregistered; receive request wr_id 0x1 of qp2 still names it
 events CQ:NOTIFY:LOST notify_lost cq1 was armed after it was polled, and not emptied since
 events CQ:NOTIFY:LOST notify_partial cq1 was armed after it was polled, and not emptied since
+events CQ:NOTIFY:LOST notify_epoll cq1 was armed after it was polled, and not emptied since
 events CQ:EVENT:UNACKED event_unacked cq1 is destroyed with 1 event that nobody
 events OBJECT:EVENT:UNACKED async_unacked qp[12] is destroyed with 1 event that nobody
 seeded OBJECT:DESTROY:BUSY busy pd1 is not destroyed \(EBUSY\): qp2 uses it

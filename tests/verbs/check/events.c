@@ -3,8 +3,11 @@
 #include "tests/lib/c/seed.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 /* struct seed_late - a thread that posts a WRITE when it is told to. */
@@ -83,6 +86,32 @@ static void seed_notify_partial(struct seed *s)
 	seed_close(s);
 }
 
+/* The same, for a channel that is read after poll(2) of an epoll instance. */
+static void seed_notify_epoll(struct seed *s)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+	struct pollfd fd = { .fd = epoll_create1(EPOLL_CLOEXEC), .events = POLLIN };
+	struct seed_late late;
+	struct ibv_wc wc;
+
+	seed_open(s, 32);
+	seed_must(!fcntl(s->chan->fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	seed_must(!epoll_ctl(fd.fd, EPOLL_CTL_ADD, s->chan->fd, &want), "epoll_ctl");
+	seed_late_start(&late, s);
+	seed_must(!seed_receive(s, 1), "post");
+	ibv_poll_cq(s->cq, 1, &wc);
+	ibv_req_notify_cq(s->cq, 0);
+	if (!s->wrong)
+		ibv_poll_cq(s->cq, 1, &wc);
+	sem_post(&late.go);
+	seed_must(poll(&fd, 1, -1) == 1, "poll");
+	seed_wait_event(s);
+	pthread_join(late.thread, NULL);
+	seed_poll(s);
+	seed_close(s);
+	close(fd.fd);
+}
+
 static void *seed_ack_late(void *cq)
 {
 	sleep(5);
@@ -142,9 +171,8 @@ static void seed_async_unacked(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "notify_lost", seed_notify_lost },
-	{ "notify_partial", seed_notify_partial },
-	{ "event_unacked", seed_event_unacked },
+	{ "notify_lost", seed_notify_lost },	 { "notify_partial", seed_notify_partial },
+	{ "notify_epoll", seed_notify_epoll },	 { "event_unacked", seed_event_unacked },
 	{ "async_unacked", seed_async_unacked },
 };
 
