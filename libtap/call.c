@@ -72,13 +72,18 @@ static void tap_owned_read(void *obj[7], const struct rdma_cm_id *id)
 static void tap_owned_save(struct owned *o, const struct rdma_cm_id *id)
 {
 	struct tap_obj *known;
+	bool is_cq;
 	u32 i;
 
 	tap_owned_read(o->obj, id);
 	for (i = 0; i < ARRAY_SIZE(o->obj); i++) {
 		known = o->obj[i] ? tap_obj_find(owned_kind[i], o->obj[i]) : NULL;
-		/* Objects that the program created itself stay. */
-		o->ord[i] = known && known->passing ? known->ord : 0;
+		/*
+		 * What the program created itself stays, but for CQs and their channels, which
+		 * rdma_destroy_qp() destroys also if the program has put them there.
+		 */
+		is_cq = owned_kind[i] == VOBJ_CQ || owned_kind[i] == VOBJ_CH;
+		o->ord[i] = known && (known->passing || is_cq) ? known->ord : 0;
 	}
 }
 

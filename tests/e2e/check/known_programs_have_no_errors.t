@@ -6,7 +6,7 @@
 # printed. docs/reference/checks.md has the list of what it says of others.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/rdmacm.sh"
-need ibv_rc_pingpong ibv_ud_pingpong ibv_srq_pingpong ib_send_bw ib_write_lat ib_read_bw ib_atomic_bw rping ucmatose
+need ibv_rc_pingpong ibv_ud_pingpong ibv_srq_pingpong ib_send_bw ib_write_lat ib_read_bw ib_atomic_bw rping ucmatose rstream
 
 export RDMAEMU_CHECK=errors,warnings
 
@@ -33,4 +33,11 @@ cm_pair() {
 }
 check rping silent cm_pair "rping -s -C 10" "rping -c -a $ADDR -C 10 -V"
 check ucmatose silent cm_pair ucmatose "ucmatose -s $ADDR"
+
+# rsockets make a CQ and its channel for an identifier, and rdma_destroy_qp() destroys both.
+streams() {
+	RDMAEMU_CHECK=errors,OBJECT:LEAK:EXIT cm_pair "rstream -I 10 -C 20 -S 5000" "rstream -s $ADDR -I 10 -C 20 -S 5000" &&
+		! grep -hE '^rdmaemu: (error|.* (cq|ch)[0-9])' "$TEST_DIR"/{server,client}.out
+}
+check rstream streams
 done_testing
