@@ -79,7 +79,7 @@ static void tap_owned_save(struct owned *o, const struct rdma_cm_id *id)
 	for (i = 0; i < ARRAY_SIZE(o->obj); i++) {
 		known = o->obj[i] ? tap_obj_find(owned_kind[i], o->obj[i]) : NULL;
 		/*
-		 * What the program created itself stays, but for CQs and their channels, which
+		 * Objects of the program itself stay, but for CQs and their channels, which
 		 * rdma_destroy_qp() destroys also if the program has put them there.
 		 */
 		is_cq = owned_kind[i] == VOBJ_CQ || owned_kind[i] == VOBJ_CH;
