@@ -11,8 +11,9 @@
 #include "emulator/packet_fault.h"
 #include "emulator/port.h"
 #include "emulator/transport/relay.h"
-#include "fabric/link/buddy.h"
 #include "fabric/packet/packet.h"
+
+#include <endian.h>
 
 /** struct op_map - a BTH's opcode in terms of the engine. */
 struct op_map {
@@ -164,7 +165,7 @@ static void burst_set_fields(const struct roce_pkt *r, struct burst *b)
 		.pkey = r->pkey,
 		.npkts = 1,
 		.msn = r->msn,
-		.imm = r->imm,
+		.imm = htobe32(r->imm),
 		.inv_rkey = r->inv_rkey,
 		.rkey = r->rkey,
 		.srqn = r->srqn,
