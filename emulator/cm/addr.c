@@ -233,6 +233,37 @@ int cmd_cm_bind(struct engine *e, u32 client, struct hca_cmd *cmd)
 	return id ? cm_bind_addr(e->hca, id, &cmd->cm.src, NULL) : -EINVAL;
 }
 
+static u32 cm_common_bits(const u8 a[16], const u8 b[16])
+{
+	u32 i = 0;
+
+	while (i < 128 && !((a[i / 8] ^ b[i / 8]) & 0x80 >> i % 8))
+		i++;
+	return i;
+}
+
+/*
+ * The node's wire to a host outside. The netmask of its interface is not known here: the wire with
+ * the most leading bits in common is the one on the host's network, if there is one.
+ */
+static bool cm_find_wire(const struct hca *hca, u32 node, const struct cm_addr *a,
+			 struct cm_place *at)
+{
+	struct cm_addr wire = *a;
+	u32 i, bits, best = 0;
+	struct cm_place here;
+
+	for (i = 0; i < hca->wires.n && i < HCA_WIRES; i++) {
+		memcpy(wire.ip, hca->wires.gid[i], sizeof(wire.ip));
+		bits = cm_common_bits(wire.ip, a->ip) + 1;
+		if (bits <= best || !cm_find_gid(hca, node, &wire, cm_gid_is_addr, &here))
+			continue;
+		best = bits;
+		*at = here;
+	}
+	return best;
+}
+
 /*
  * Choose the source address of a route to @id->dst. Return: 0 or -errno, of the call; *status: of
  * the event.
@@ -253,6 +284,8 @@ static int cm_resolve_source(struct hca *hca, struct hca_cmid *id, s32 *status)
 	 */
 	if (!cm_addr_is_mcast(&id->dst))
 		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_is_addr, &at);
+	if (!found && !cm_addr_is_mcast(&id->dst) && !cm_place_find(hca, &id->dst, &at))
+		found = cm_find_wire(hca, id->node, &id->dst, &at);
 	if (!found)
 		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_can_reach, &at);
 	if (!found && cm_node_has_ip(hca, id->node))
@@ -275,6 +308,20 @@ static void cm_addr_set_loopback(struct cm_addr *a)
 	memcpy(a->ip, a->family == CM_AF_INET ? v4 : v6, sizeof(a->ip));
 }
 
+/* A host outside of the fabric has the address @id->dst: the identifier's own is that of a wire. */
+static bool cm_place_find_peer(struct hca *hca, const struct hca_cmid *id, struct cm_place *at)
+{
+	const u8 *sgid = hca->dev[id->bound - 1].port[id->port].gid[id->sgid_index].raw;
+	int dev;
+
+	if (gid_is_v4(sgid) != gid_is_v4(id->dst.ip))
+		return false;
+	*at = (struct cm_place){ 0 };
+	dev = hca_peer_route(hca, sgid, id->dst.ip, &at->port);
+	at->dev = (u32)dev;
+	return dev >= 0;
+}
+
 /* Find @id->dst from the port that the identifier is bound to. Return: status of the event. */
 static s32 cm_resolve_destination(struct hca *hca, struct hca_cmid *id)
 {
@@ -294,7 +341,8 @@ static s32 cm_resolve_destination(struct hca *hca, struct hca_cmid *id)
 		id->av = av;
 		return 0;
 	}
-	if (!cm_addr_is_any(&id->dst) && !cm_place_find(hca, &id->dst, &at))
+	if (!cm_addr_is_any(&id->dst) && !cm_place_find(hca, &id->dst, &at) &&
+	    !cm_place_find_peer(hca, id, &at))
 		return -ETIMEDOUT;
 	if (hca->dev[at.dev].link_layer != d->link_layer)
 		return -ENODEV;

@@ -132,6 +132,7 @@ static u32 path_rec_be(const u8 *p, u32 n)
 /* Find the destination of the program's path: by its GID, or within the subnet by its LID. */
 static void cm_path_set_dest(struct hca *hca, struct hca_cmid *id, const u8 *rec)
 {
+	const u8 *sgid = hca->dev[id->bound - 1].port[id->port].gid[id->sgid_index].raw;
 	struct hca_av *av = &id->av;
 	int dst;
 
@@ -139,6 +140,8 @@ static void cm_path_set_dest(struct hca *hca, struct hca_cmid *id, const u8 *rec
 	av->dlid = (u16)path_rec_be(rec + PATH_DLID, 2);
 	dst = cm_is_roce(hca, id) ? hca_find_gid(hca, av->dgid, &av->dst_port)
 				  : hca_find_lid(hca, av->dlid, &av->dst_port);
+	if (dst < 0 && cm_is_roce(hca, id))
+		dst = hca_peer_route(hca, sgid, av->dgid, &av->dst_port);
 	av->dst_dev = dst < 0 ? ~0u : (u32)dst;
 }
 

@@ -6,34 +6,9 @@
 # Two fabrics in network namespaces of their own, with a veth between them, speak RoCE v2.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/join.sh"
+. "$TOP/tests/lib/roce.sh"
 need ibv_rc_pingpong ib_send_bw
-own_netns
-
-unshare -n sleep 1000 &
-peer=$!
-trap 'kill $peer 2>/dev/null' EXIT
-wait_for 10 other_netns $peer
-IN_B=(nsenter -t $peer -n)
-ip link set lo up
-"${IN_B[@]}" ip link set lo up
-if ! ip link add veth0 type veth peer name veth1 netns $peer 2>/dev/null; then
-	skip_all "no veth interfaces here"
-fi
-ip addr add 192.0.2.1/24 dev veth0
-ip link set veth0 up
-"${IN_B[@]}" ip addr add 192.0.2.2/24 dev veth1
-"${IN_B[@]}" ip link set veth1 up
-
-NODE_A=() NODE_B=()
-OOB=192.0.2.1
-GID=1
-export TEST_PORTS=$TEST_DIR/ports
-stop_all() {
-	on_a fabric stop >/dev/null 2>&1
-	on_b fabric stop >/dev/null 2>&1
-	kill $peer
-}
-trap stop_all EXIT
+roce_netns
 
 # refuses TEXT OPTION... - a fabric with these options does not start, and says TEXT
 refuses() {
@@ -55,9 +30,11 @@ taken() {
 check "another fabric cannot have the same" taken
 check "B has a wire at its interface" on_b fabric start --roce veth1
 
-for p in rc ud; do
+for p in rc uc ud; do
 	check "ibv_${p}_pingpong" across ibv_${p}_pingpong -g $GID -n 300 -c
 done
+check "ibv_srq_pingpong" across ibv_srq_pingpong -g $GID -n 100
+check "ibv_xsrq_pingpong" across ibv_xsrq_pingpong -g $GID -n 100
 check "ibv_rc_pingpong -s 100000" across ibv_rc_pingpong -g $GID -n 100 -s 100000 -c
 check "ib_send_bw" across ib_send_bw -x $GID -s 65536 -n 100
 for size in 1 4096 1000000; do
@@ -65,22 +42,10 @@ for size in 1 4096 1000000; do
 	check "ib_read_bw -s $size" across ib_read_bw -x $GID -s $size -n 20
 done
 check "ib_atomic_bw" across ib_atomic_bw -x $GID -n 100
+check "ib_send_bw -c UD" across ib_send_bw -c UD -x $GID -s 1024 -n 100
+check "ib_write_bw -c UC" across ib_write_bw -c UC -x $GID -s 4096 -n 100
 
-# wires KEY - the sum of a counter of A's and B's wires
-wires() {
-	local side
-	for side in on_a on_b; do
-		"$side" status --json | json "sum(w['$1'] for w in d['wires'])"
-	done | paste -sd+ | bc
-}
-all_arrived() {
-	local key
-	[ "$(wires received)" -gt 1000 ] || return 1
-	for key in malformed bad_icrc stranger no_port; do
-		[ "$(wires $key)" = 0 ] || { echo "$key"; return 1; }
-	done
-}
-check "all datagrams were good" all_arrived
+check "all datagrams were good" wires_have_lost_nothing
 
 # Datagrams that nobody's queue pair has sent, during traffic.
 beside_garbage() {

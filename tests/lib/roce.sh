@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+#
+# Fabrics A and B that speak RoCE v2, in network namespaces of their own with a veth pair between them; sourced after
+# tests/lib/lib.sh and tests/lib/join.sh. A's address is 192.0.2.1, and 2001:db8::1, B's 192.0.2.2, and 2001:db8::2.
+
+# roce_netns ARGS... - restart the test in A's namespace, make B's, and enter it with IN_B
+roce_netns() {
+	own_netns "$@"
+	trap roce_down EXIT
+	veth_pair || skip_all "no veth interfaces here"
+	IN_B=("${IN_PEER[@]}")
+	NODE_A=() NODE_B=()
+	OOB=192.0.2.1
+	export TEST_PORTS=$TEST_DIR/ports
+}
+
+# roce_down - stop both fabrics, and end B's namespace
+roce_down() {
+	on_a fabric stop >/dev/null 2>&1
+	on_b fabric stop >/dev/null 2>&1
+	[ -z "${PEER-}" ] || kill "$PEER"
+}
+
+# wires KEY - the sum of a counter of A's and B's wires
+wires() {
+	local side
+	for side in on_a on_b; do
+		"$side" status --json | json "sum(w['$1'] for w in d['wires'])"
+	done | paste -sd+ | bc
+}
+
+# wires_have_lost_nothing - whether datagrams were received, and all of them were good
+wires_have_lost_nothing() {
+	local key
+	[ "$(wires received)" -gt 100 ] || return 1
+	for key in malformed bad_icrc stranger no_port; do
+		[ "$(wires $key)" = 0 ] || { echo "$key"; return 1; }
+	done
+}
