@@ -63,6 +63,7 @@ struct fabric {
 	bool leaving; /* it was told to stop */
 	bool starter_told; /* core/starter.h */
 	u64 started; /* fabric time as well: both begin at the same moment */
+	u64 guid_salt; /* of its nodes' GUIDs; 0: none */
 
 	struct hca *hca;
 	int hca_fd;

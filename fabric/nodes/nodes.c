@@ -49,12 +49,15 @@ static u32 node_guid_uid(void)
 	return text && parse_number(text, ~0u, &uid) ? (u32)uid : (u32)geteuid();
 }
 
-/* A locally administered EUI-64, always the same for a user, fabric and node name. */
-static u64 node_make_guid(const char *fabric, const char *node)
+/* A locally administered EUI-64, always the same for a user, fabric, its wires and node name. */
+static u64 node_make_guid(const struct fabric *f, const char *node)
 {
 	const u32 uid = node_guid_uid();
+	const char *fabric = f->hca->name;
 	u64 h = fnv1a(fnv1a(FNV1A_BASIS, &uid, sizeof(uid)), fabric, strlen(fabric));
 
+	if (f->guid_salt)
+		h = fnv1a(h, &f->guid_salt, sizeof(f->guid_salt));
 	if (strcmp(node, NODE_NAME) != 0)
 		h = fnv1a(fnv1a(h, "/", 1), node, strlen(node));
 	return (h & ~(0x03ULL << 56)) | 0x02ULL << 56;
@@ -207,7 +210,7 @@ int fabric_node_make(struct fabric *f, const struct node_spec *s)
 	const struct profile *pr = s->profile ? s->profile : &f->profile;
 	u32 n_devs = f->real ? 0 : s->n_devs ? s->n_devs : pr->n_devs, i, p;
 	u32 n_ports = s->n_ports ? s->n_ports : pr->n_ports;
-	u64 guid = node_make_guid(f->hca->name, s->name);
+	u64 guid = node_make_guid(f, s->name);
 	int node = hca_node_begin(f->hca, s->name, n_devs), ret = 0;
 
 	if (node < 0)

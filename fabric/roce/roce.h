@@ -22,6 +22,11 @@ struct roce_counts {
 
 /** roce_wire_counts() - of wire @i, with its address as a text; NULL: there are fewer wires. */
 const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address);
+/**
+ * roce_guid_salt() - a hash of the wires' addresses. The fabrics of two hosts mostly have the same
+ * name, and connection management takes a CA GUID for one device. Return: 0: there are no wires.
+ */
+u64 roce_guid_salt(const struct opts *o);
 /** roce_start() - bind the wires that --roce names. Return: NULL, or why it cannot. */
 const char *roce_start(struct fabric *f, const struct opts *o);
 /** roce_end() - close the sockets: another fabric may bind them. */

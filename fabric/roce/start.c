@@ -154,6 +154,21 @@ static bool roce_alloc(struct fabric *f)
 	return r->payload && r->stage.mem && r->frames;
 }
 
+u64 roce_guid_salt(const struct opts *o)
+{
+	struct wire_list list;
+	u64 h = FNV1A_BASIS;
+	struct in_addr ip;
+	u32 i;
+
+	if (!o->roce[0] || !wire_list_parse(&list, o->roce))
+		return 0;
+	for (i = 0; i < list.n; i++)
+		if (wire_find_address(list.name[i], &ip))
+			h = fnv1a(h, &ip, sizeof(ip));
+	return h;
+}
+
 const char *roce_start(struct fabric *f, const struct opts *o)
 {
 	struct wire_list list;

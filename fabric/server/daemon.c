@@ -68,6 +68,7 @@ static int daemon_make_hca(struct fabric *f, const struct opts *o)
 	f->hca->chaos_seed = o->chaos_seed;
 	if (o->chaos && chaos_make(f))
 		return -ENOMEM;
+	f->guid_salt = roce_guid_salt(o);
 	ret = fabric_node_find_or_make(f, f->node_name);
 	if (ret < 0)
 		return ret;
