@@ -107,6 +107,9 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	m->lid = c->lid;
 	m->qpn = qp->qpn;
 	tab_own(hca, TAB_MCAST, (u32)i, client, qp->dev);
+	/* The fabric process joins the group on the wires. */
+	if (hca->wires.n)
+		e->kick = true;
 	return 0;
 }
 

@@ -130,9 +130,16 @@ static u8 frame_opcode(const struct burst *b, bool first, bool last)
 }
 
 /* A wire's socket is bound to the port of RoCE, and the kernel numbers its datagrams 0. */
-static bool frame_is_on_wire(const struct hca *hca, const struct burst *b)
+static bool frame_is_on_wire(const struct hca *hca, const struct cap_rec *r)
 {
-	return hca_dev_is_peer(hca, b->src_dev) || hca_dev_is_peer(hca, b->dst_dev);
+	u32 i;
+
+	if (hca_dev_is_peer(hca, r->b.src_dev) || hca_dev_is_peer(hca, r->b.dst_dev))
+		return true;
+	for (i = 0; i < hca->wires.n && i < HCA_WIRES && frame_is_group(r->dgid); i++)
+		if (!memcmp(hca->wires.gid[i], r->sgid, 16))
+			return true;
+	return false;
 }
 
 static void frame_network(const struct hca *hca, const struct cap_rec *r, struct roce_pkt *p)
@@ -156,7 +163,7 @@ static void frame_network(const struct hca *hca, const struct cap_rec *r, struct
 	p->ip_frag = ROCE_IP_DF;
 	p->udp_src =
 		frame_udp_source(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
-	if (frame_is_on_wire(hca, b))
+	if (frame_is_on_wire(hca, r))
 		p->udp_src = ROCE_UDP_PORT;
 	frame_port_mac(hca, b->src_dev, b->src_port, p->eth_src);
 	if (frame_is_group(r->dgid))

@@ -2,18 +2,22 @@
 /** DOC: datagrams that arrive at a wire: see wire.h. */
 #include "fabric/roce/wire.h"
 
+#include "emulator/av.h"
 #include "emulator/packet_fault.h"
 #include "emulator/qp.h"
+#include "emulator/transport/relay.h"
 #include "emulator/transport/untrusted.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #define ROUNDS	 16u /* batches of a wire in one holding of the token */
 #define AGAIN_NS (200 * NSEC_PER_USEC)
 
 /* The headers as they were on the wire, except for what the ICRC does not cover. */
-static void datagram_set_headers(const struct roce_wire *w, struct roce_in *in)
+static void datagram_set_headers(const u8 dgid[16], struct roce_in *in)
 {
 	u16 total = htobe16((u16)(ROCE_IP_UDP + in->len)), frag = htobe16(ROCE_IP_DF);
 	u16 port = htobe16(ROCE_UDP_PORT), len = htobe16((u16)(8 + in->len)), csum;
@@ -27,7 +31,7 @@ static void datagram_set_headers(const struct roce_wire *w, struct roce_in *in)
 	ip[8] = 64;
 	ip[9] = IPPROTO_UDP;
 	memcpy(ip + 12, &in->from.sin_addr, 4);
-	memcpy(ip + 16, w->gid + 12, 4);
+	memcpy(ip + 16, dgid + 12, 4);
 	for (i = 0; i < 20; i += 2)
 		sum += (u32)(ip[i] << 8 | ip[i + 1]);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -36,6 +40,18 @@ static void datagram_set_headers(const struct roce_wire *w, struct roce_in *in)
 	memcpy(udp, &in->from.sin_port, 2);
 	memcpy(udp + 2, &port, 2);
 	memcpy(udp + 4, &len, 2);
+}
+
+/* A group's datagram that this fabric has sent: the switch has delivered it. */
+static bool datagram_is_echo(const struct roce *r, const struct roce_inbox *box,
+			     const struct roce_in *in)
+{
+	u32 i;
+
+	for (i = 0; gid_is_mcast(box->gid) && i < r->n; i++)
+		if (!memcmp(r->wire[i].box.gid + 12, &in->from.sin_addr, 4))
+			return true;
+	return false;
 }
 
 /*
@@ -48,18 +64,21 @@ static bool datagram_may_introduce(struct hca *hca, const struct roce_pkt *p)
 
 	if (p->opcode >> 5 != ROCE_UD || hca->wires.n_used >= hca->wires.n_peers / 2)
 		return false;
-	return p->dqpn == GSI_QPN || (qp && qp->type == QPT_UD);
+	return p->dqpn == GSI_QPN || gid_is_mcast(p->dgid) || (qp && qp->type == QPT_UD);
 }
 
 /* Hand a datagram to the engine. Return: 0, or -EAGAIN: offer it again later. */
-static int datagram_deliver(struct fabric *f, struct roce_wire *w, struct roce_in *in)
+static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roce_in *in)
 {
+	struct roce_wire *w = box->wire;
 	struct packet_burst b;
 	struct roce_pkt p;
 	u32 fault;
 	int ret;
 
-	datagram_set_headers(w, in);
+	if (datagram_is_echo(f->roce, box, in))
+		return 0;
+	datagram_set_headers(box->gid, in);
 	ret = in->cut ? -EMSGSIZE
 		      : roce_parse(ROCE_LINK_IPV4, in->head, ROCE_IP_UDP + in->len,
 				   ROCE_IP_UDP + in->len, &p);
@@ -82,7 +101,7 @@ static int datagram_deliver(struct fabric *f, struct roce_wire *w, struct roce_i
 		w->n.stranger++;
 		return 0;
 	}
-	if (b.b.dst_dev >= f->hca->n_devs) {
+	if (b.b.dst_dev >= f->hca->n_devs && !burst_is_mcast(&b.b)) {
 		w->n.no_port++;
 		return 0;
 	}
@@ -93,71 +112,112 @@ static int datagram_deliver(struct fabric *f, struct roce_wire *w, struct roce_i
 }
 
 /* Read datagrams into the buffers, which are empty. */
-static void wire_read(struct roce_wire *w)
+static void inbox_read(struct roce_inbox *box)
 {
 	struct mmsghdr m[ROCE_BATCH] = { 0 };
 	struct iovec iov[ROCE_BATCH];
 	int n, i;
 
-	for (i = 0; i < (int)ROCE_BATCH; i++) {
-		iov[i] = (struct iovec){ w->in[i].data, sizeof(w->in[i].data) };
-		m[i].msg_hdr = (struct msghdr){ .msg_name = &w->in[i].from,
-						.msg_namelen = sizeof(w->in[i].from),
+	for (i = 0; i < (int)box->room; i++) {
+		iov[i] = (struct iovec){ box->in[i].data, sizeof(box->in[i].data) };
+		m[i].msg_hdr = (struct msghdr){ .msg_name = &box->in[i].from,
+						.msg_namelen = sizeof(box->in[i].from),
 						.msg_iov = &iov[i],
 						.msg_iovlen = 1 };
 	}
-	n = recvmmsg(w->w.fd, m, ROCE_BATCH, MSG_DONTWAIT, NULL);
-	w->at_in = 0;
-	w->n_in = n > 0 ? (u32)n : 0;
+	n = recvmmsg(box->w.fd, m, box->room, MSG_DONTWAIT, NULL);
+	box->at = 0;
+	box->n = n > 0 ? (u32)n : 0;
 	for (i = 0; i < n; i++) {
-		w->in[i].len = m[i].msg_len;
-		w->in[i].cut = m[i].msg_hdr.msg_flags & MSG_TRUNC;
+		box->in[i].len = m[i].msg_len;
+		box->in[i].cut = m[i].msg_hdr.msg_flags & MSG_TRUNC;
 	}
-	w->n.received += w->n_in;
+	box->wire->n.received += box->n;
 }
 
-void roce_event(struct fabric *f, struct watch *watch, u32 events)
+/* What the loop waits for. A group's socket sends nothing. */
+static u32 inbox_events(const struct roce_inbox *box)
 {
-	struct roce_wire *w = container_of(watch, struct roce_wire, w);
+	bool out = box == &box->wire->box && box->wire->stuck;
 
-	if (events & EPOLLOUT && w->stuck)
-		roce_writable(f, w);
+	return (box->paused ? 0u : (u32)EPOLLIN) | (out ? (u32)EPOLLOUT : 0u);
+}
+
+static void inbox_event(struct fabric *f, struct watch *watch, u32 events)
+{
+	struct roce_inbox *box = container_of(watch, struct roce_inbox, w);
+
+	if (events & EPOLLOUT && box->wire->stuck)
+		roce_writable(f, box->wire);
 	if (!(events & (EPOLLIN | EPOLLERR)))
 		return;
-	if (w->at_in < w->n_in) {
-		w->paused = true;
-		loop_watch_events(f, watch, w->stuck ? EPOLLOUT : 0);
+	if (box->at < box->n) {
+		box->paused = true;
+		loop_watch_events(f, watch, inbox_events(box));
 		return;
 	}
-	wire_read(w);
-	f->roce->due |= w->n_in > 0;
+	inbox_read(box);
+	f->roce->due |= box->n > 0;
+}
+
+int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room)
+{
+	int ret;
+
+	box->n = box->at = 0;
+	box->paused = false;
+	box->room = room;
+	box->in = calloc(room, sizeof(*box->in));
+	ret = box->in ? loop_watch_add(f, &box->w, fd, inbox_event) : -ENOMEM;
+	if (ret) {
+		free(box->in);
+		box->in = NULL;
+		close(fd);
+	}
+	return ret;
+}
+
+void roce_inbox_close(struct roce_inbox *box)
+{
+	loop_watch_close(&box->w);
+	free(box->in);
+	box->in = NULL;
+	box->n = box->at = 0;
 }
 
 /* Return: 0, or -EAGAIN: some datagrams remain. */
-static int wire_input(struct fabric *f, struct roce_wire *w)
+static int inbox_deliver(struct fabric *f, struct roce_inbox *box)
 {
 	u32 i;
 
-	for (i = 0; i < ROUNDS && w->n_in; i++) {
-		for (; w->at_in < w->n_in; w->at_in++)
-			if (datagram_deliver(f, w, &w->in[w->at_in]) == -EAGAIN)
+	for (i = 0; i < ROUNDS && box->n; i++) {
+		for (; box->at < box->n; box->at++)
+			if (datagram_deliver(f, box, &box->in[box->at]) == -EAGAIN)
 				return -EAGAIN;
-		if (w->n_in < ROCE_BATCH)
+		if (box->n < box->room)
 			break;
-		wire_read(w);
+		inbox_read(box);
 	}
-	if (w->at_in >= w->n_in && w->paused) {
-		w->paused = false;
-		loop_watch_events(f, &w->w, EPOLLIN | (w->stuck ? EPOLLOUT : 0));
+	if (box->at >= box->n && box->paused) {
+		box->paused = false;
+		loop_watch_events(f, &box->w, inbox_events(box));
 	}
 	return 0;
+}
+
+static void inbox_input(struct fabric *f, struct roce_inbox *box)
+{
+	if (inbox_deliver(f, box) == -EAGAIN)
+		f->roce->retry_at = real_ns() + AGAIN_NS;
+	else if (box->at < box->n)
+		f->roce->due = true;
 }
 
 bool roce_due(const struct fabric *f, u64 now)
 {
 	const struct roce *r = f->roce;
 
-	return r && (r->due || now >= r->retry_at);
+	return r && (r->due || now >= r->retry_at || roce_groups_changed(f));
 }
 
 u64 roce_next(const struct fabric *f)
@@ -172,10 +232,11 @@ void roce_input(struct fabric *f)
 
 	r->due = false;
 	r->retry_at = NEVER;
-	for (i = 0; i < r->n; i++) {
-		if (wire_input(f, &r->wire[i]) == -EAGAIN)
-			r->retry_at = real_ns() + AGAIN_NS;
-		else if (r->wire[i].at_in < r->wire[i].n_in)
-			r->due = true;
-	}
+	if (roce_groups_changed(f))
+		roce_groups_update(f);
+	for (i = 0; i < r->n; i++)
+		inbox_input(f, &r->wire[i].box);
+	for (i = 0; i < ROCE_GROUPS; i++)
+		if (r->group[i].box.wire)
+			inbox_input(f, &r->group[i].box);
 }

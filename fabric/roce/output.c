@@ -67,7 +67,7 @@ static struct roce_wire *wire_of_source(struct roce *r, const u8 sgid[16])
 	u32 i;
 
 	for (i = 0; i < r->n; i++)
-		if (!memcmp(r->wire[i].gid, sgid, 16))
+		if (!memcmp(r->wire[i].box.gid, sgid, 16))
 			return &r->wire[i];
 	return NULL;
 }
@@ -106,7 +106,7 @@ static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, const struct 
 		memcpy(CMSG_DATA(c), &tos, sizeof(tos));
 	}
 	while (done < n) {
-		ret = sendmmsg(w->w.fd, m + done, n - done, 0);
+		ret = sendmmsg(w->box.w.fd, m + done, n - done, 0);
 		if (ret < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
 			break;
 		/* Such as an ICMP error of an earlier datagram: this one is lost. */
@@ -125,6 +125,8 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 	struct roce_pkt p;
 
 	n = packet_frame_begin(f->hca, v, &p);
+	/* The socket's, by which all packets leave; frames of the switch have one of their flow. */
+	p.udp_src = ROCE_UDP_PORT;
 	for (i = 0; i < n; i++) {
 		packet_frame_next(v, i, &p);
 		if (i < from)
@@ -158,7 +160,7 @@ static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct c
 	w->part_sent = sent;
 	w->n.full++;
 	w->stuck = true;
-	loop_watch_events(f, &w->w, (w->paused ? 0 : EPOLLIN) | EPOLLOUT);
+	loop_watch_events(f, &w->box.w, (w->box.paused ? 0 : EPOLLIN) | EPOLLOUT);
 	wait_add_current(f);
 	return -EAGAIN;
 }
@@ -166,11 +168,12 @@ static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct c
 void roce_writable(struct fabric *f, struct roce_wire *w)
 {
 	w->stuck = false;
-	loop_watch_events(f, &w->w, w->paused ? 0 : EPOLLIN);
+	loop_watch_events(f, &w->box.w, w->box.paused ? 0 : EPOLLIN);
 	wait_ring_all(f);
 }
 
-static int roce_send(struct fabric *f, u32 member, const struct burst *b)
+/* Send a burst to the address that its sender has given. Return: as link_carrier.send. */
+static int wire_send(struct fabric *f, const struct burst *b)
 {
 	const struct hca_av *av = wire_av(f->hca, b);
 	u32 len = b->op == BOP_READ_REQ ? 0 : (u32)min_u64(b->len, ROCE_DATA_MAX + 1);
@@ -180,19 +183,14 @@ static int roce_send(struct fabric *f, u32 member, const struct burst *b)
 	u8 *data;
 	int ret;
 
-	(void)member;
-	if (!av || !av->is_global || len > ROCE_DATA_MAX) {
-		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
-		return 0;
-	}
+	if (!av || !av->is_global || len > ROCE_DATA_MAX)
+		return -EHOSTUNREACH;
 	memcpy(rec.sgid, f->hca->dev[b->src_dev].port[b->src_port].gid[av->sgid_index].raw, 16);
 	memcpy(rec.dgid, av->dgid, 16);
 	rec.av = *av;
 	w = wire_of_source(f->roce, rec.sgid);
-	if (!w || !gid_is_v4(rec.dgid)) {
-		journal_drop(&f->engine, b, CAUSE_NO_WAY, 0);
-		return 0;
-	}
+	if (!w || !gid_is_v4(rec.dgid))
+		return -EHOSTUNREACH;
 	if (wire_window_is_full(f->hca, b))
 		return -EAGAIN;
 	if (w->stuck) {
@@ -200,15 +198,22 @@ static int roce_send(struct fabric *f, u32 member, const struct burst *b)
 		return -EAGAIN;
 	}
 	ret = wire_gather(f, b, len, &data);
-	if (ret == -EAGAIN)
+	if (ret)
 		return ret;
-	/* The sender's memory is gone: the packets are lost, and its timer tells. */
-	if (ret) {
-		journal_drop(&f->engine, b, CAUSE_SENDER_GONE, 0);
-		return 0;
-	}
 	v.payload = data;
 	return wire_send_burst(f, w, &v);
+}
+
+static int roce_send(struct fabric *f, u32 member, const struct burst *b)
+{
+	int ret = wire_send(f, b);
+
+	(void)member;
+	/* If the sender's memory is gone, the packets are lost, and its timer tells. */
+	if (ret && ret != -EAGAIN)
+		journal_drop(&f->engine, b, ret == -EHOSTUNREACH ? CAUSE_NO_WAY : CAUSE_SENDER_GONE,
+			     0);
+	return ret == -EAGAIN ? ret : 0;
 }
 
 static bool roce_carries(const struct fabric *f, u32 member)
@@ -219,9 +224,8 @@ static bool roce_carries(const struct fabric *f, u32 member)
 
 static void roce_send_group(struct fabric *f, const struct burst *b)
 {
-	/* Groups stay within the fabric. */
-	(void)f;
-	(void)b;
+	/* Datagrams: without room, or from a port without a wire, it stays within the fabric. */
+	(void)wire_send(f, b);
 }
 
 const struct link_carrier roce_carrier = {

@@ -32,6 +32,11 @@ const char *roce_start(struct fabric *f, const struct opts *o);
 /** roce_end() - close the sockets: another fabric may bind them. */
 void roce_end(struct fabric *f);
 
+/* --- group.c --- */
+
+/** roce_group_next() - GID of the next group of wire @wire; @at: 0 at first. NULL: no more. */
+const u8 *roce_group_next(const struct fabric *f, u32 wire, u32 *at);
+
 /* --- input.c --- */
 
 /** roce_due() - whether datagrams wait for the token. */

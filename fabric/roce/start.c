@@ -35,14 +35,14 @@ static bool wire_find_address(const char *word, struct in_addr *to)
 	return found;
 }
 
-/* A RoCE port of this fabric has the address. */
-static bool wire_has_port(const struct hca *hca, const u8 gid[16])
+/* Find the RoCE port of this fabric that has the address. */
+static bool wire_find_port(const struct hca *hca, struct roce_wire *w)
 {
-	u32 at = 0, dev, port, index;
+	u32 at = 0, index;
 	bool ip;
 
-	while (hca_addr_next(hca, gid, &at, &dev, &port, &index, &ip))
-		if (!ip && hca->dev[dev].link_layer == LINK_ETHERNET)
+	while (hca_addr_next(hca, w->box.gid, &at, &w->dev, &w->port, &index, &ip))
+		if (!ip && hca->dev[w->dev].link_layer == LINK_ETHERNET)
 			return true;
 	return false;
 }
@@ -83,7 +83,9 @@ static const char *wire_open_socket(struct fabric *f, struct roce_wire *w, struc
 	}
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	err = loop_watch_add(f, &w->w, fd, roce_event);
+	setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &ip, sizeof(ip));
+	setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, sizeof(ttl));
+	err = roce_inbox_open(f, &w->box, fd, ROCE_BATCH);
 	return err ? wire_bind_failed(w, -err) : NULL;
 }
 
@@ -97,14 +99,14 @@ static const char *wire_start(struct fabric *f, struct roce_wire *w, const char 
 		return refusal;
 	}
 	inet_ntop(AF_INET, &ip, w->text, sizeof(w->text));
-	gid_map_v4(w->gid, &ip.s_addr);
-	if (!wire_has_port(f->hca, w->gid)) {
+	w->box.wire = w;
+	gid_map_v4(w->box.gid, &ip.s_addr);
+	if (!wire_find_port(f->hca, w)) {
 		snprintf(refusal, sizeof(refusal),
 			 "--roce: no RoCE port of this fabric has the address %s", w->text);
 		return refusal;
 	}
-	w->in = calloc(ROCE_BATCH, sizeof(*w->in));
-	return w->in ? wire_open_socket(f, w, ip) : strerror(ENOMEM);
+	return wire_open_socket(f, w, ip);
 }
 
 /* The devices of hosts outside: they have limits, since checks of paths look at them. */
@@ -147,7 +149,7 @@ static bool roce_alloc(struct fabric *f)
 	f->roce = r;
 	r->retry_at = NEVER;
 	for (i = 0; i < HCA_WIRES; i++)
-		r->wire[i].w.fd = -1;
+		r->wire[i].box.w.fd = -1;
 	r->payload = malloc(ROCE_DATA_MAX);
 	r->stage.mem = malloc(ROCE_DATA_MAX);
 	r->frames = malloc((size_t)ROCE_BATCH * (ROCE_ETH + ROCE_IP_UDP + ROCE_DATAGRAM));
@@ -187,7 +189,7 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 		why = wire_start(f, &f->roce->wire[i], list.name[i]);
 		if (why)
 			return why;
-		memcpy(f->hca->wires.gid[i], f->roce->wire[i].gid, 16);
+		memcpy(f->hca->wires.gid[i], f->roce->wire[i].box.gid, 16);
 		f->hca->wires.n = f->roce->n = i + 1;
 		fabric_note(f, "roce: RoCE v2 at %s, UDP port 4791", f->roce->wire[i].text);
 	}
@@ -201,7 +203,7 @@ void roce_end(struct fabric *f)
 
 	/* `fabric stop` returns before this process has ended. */
 	for (i = 0; f->roce && i < f->roce->n; i++)
-		loop_watch_close(&f->roce->wire[i].w);
+		loop_watch_close(&f->roce->wire[i].box.w);
 }
 
 const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address)

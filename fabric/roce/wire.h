@@ -12,9 +12,12 @@
  * the socket takes what follows the UDP header. No more than ROCE_WINDOW packets of a queue pair
  * are unacknowledged: the receive buffer of a peer is small.
  *
- * Input: the loop reads datagrams into buffers of the wire; with the token, each is parsed as a
+ * Input: the loop reads datagrams into buffers of the socket; with the token, each is parsed as a
  * frame is, becomes a burst of one packet with BF_FOREIGN, and enters the switch as an injected
- * frame does (emulator/transport/untrusted.h). All buffers are allocated at the start.
+ * frame does (emulator/transport/untrusted.h).
+ *
+ * Groups: a socket that is bound to a unicast address does not receive what is sent to a group. So
+ * each group with a member on a wire's port has a socket of its own, bound to the group's address.
  */
 #ifndef FABRIC_ROCE_WIRE_H
 #define FABRIC_ROCE_WIRE_H
@@ -27,11 +30,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#define ROCE_BATCH    64u /* datagrams in one system call */
-#define ROCE_WINDOW   128u /* packets; rdma_rxe has the same limit */
-#define ROCE_DATA_MAX (1u << 20) /* payload of a burst */
-#define ROCE_IP_UDP   28u /* bytes of the IPv4 and UDP headers */
-#define ROCE_ETH      14u
+#define ROCE_BATCH     64u /* datagrams in one system call */
+#define ROCE_GROUPS    32u /* multicast groups that all wires join */
+#define ROCE_WINDOW    128u /* packets; rdma_rxe has the same limit */
+#define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
+#define ROCE_IP_UDP    28u /* bytes of the IPv4 and UDP headers */
+#define ROCE_ETH       14u
 /* The longest datagram: path MTU 4096 with all headers. */
 #define ROCE_DATAGRAM (4096u + ROCE_HDR_MAX)
 
@@ -47,15 +51,34 @@ struct roce_in {
 	struct sockaddr_in from;
 };
 
-/** struct roce_wire - a wire. Times are real time. */
-struct roce_wire {
+/**
+ * struct roce_inbox - a socket, and datagrams of it that the engine has not taken.
+ * @gid: the address that it is bound to
+ * @n, @at: datagrams in @in, and the first that the engine has not taken
+ * @room: entries of @in
+ * @paused: the loop does not wait for datagrams: @in is full
+ */
+struct roce_inbox {
 	struct watch w;
+	struct roce_wire *wire;
 	u8 gid[16];
+	u32 n, at, room;
+	bool paused;
+	struct roce_in *in;
+};
+
+/** struct roce_group - a multicast group that a wire has joined; box.wire: NULL: not in use. */
+struct roce_group {
+	struct roce_inbox box;
+	bool wanted;
+};
+
+/** struct roce_wire - a wire. @dev, @port: the port that has its address */
+struct roce_wire {
+	struct roce_inbox box;
 	char text[INET_ADDRSTRLEN];
+	u32 dev, port;
 	bool stuck; /* the socket was full */
-	bool paused; /* the loop does not wait for datagrams: @in is full */
-	u32 n_in, at_in; /* datagrams in @in, and the first that the engine has not taken */
-	struct roce_in *in; /* ROCE_BATCH of them */
 	/* The burst that was sent in part before the socket was full. */
 	u32 part_qpn, part_psn, part_sent;
 	struct roce_counts n;
@@ -72,6 +95,8 @@ struct roce_stage {
 struct roce {
 	struct roce_wire wire[HCA_WIRES];
 	u32 n;
+	struct roce_group group[ROCE_GROUPS];
+	u32 members, cursor; /* of the table of memberships, when the groups were last joined */
 	bool due; /* datagrams wait for the token */
 	u64 retry_at; /* when the engine can be asked again; NEVER: it has taken all */
 	u8 *payload; /* ROCE_DATA_MAX bytes: of the burst that is being sent */
@@ -87,7 +112,16 @@ void roce_writable(struct fabric *f, struct roce_wire *w);
 
 /* --- input.c --- */
 
-/** roce_event() - the event handler of a wire's socket. */
-void roce_event(struct fabric *f, struct watch *watch, u32 events);
+/** roce_inbox_open() - allocate @box->in and wait for datagrams of a socket. Return: 0 or -errno. */
+int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
+/** roce_inbox_close() - close the socket, and forget its datagrams. */
+void roce_inbox_close(struct roce_inbox *box);
+
+/* --- group.c --- */
+
+/** roce_groups_changed() - whether queue pairs have joined or left groups. */
+bool roce_groups_changed(const struct fabric *f);
+/** roce_groups_update() - join and leave groups as the memberships are. Token held. */
+void roce_groups_update(struct fabric *f);
 
 #endif

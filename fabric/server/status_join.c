@@ -5,6 +5,7 @@
 #include "fabric/common/json.h"
 #include "fabric/server/status.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 
 static void status_join_add_id(struct json_object *o, u64 id)
@@ -106,6 +107,19 @@ const char *status_member_name(const struct fabric *f, u32 number)
 		       : "?";
 }
 
+static struct json_object *status_wire_groups(const struct fabric *f, u32 wire)
+{
+	struct json_object *all = json_object_new_array();
+	char text[INET_ADDRSTRLEN];
+	const u8 *gid;
+	u32 at = 0;
+
+	while ((gid = roce_group_next(f, wire, &at)) &&
+	       inet_ntop(AF_INET, gid + 12, text, sizeof(text)))
+		json_append(all, json_object_new_string(text));
+	return all;
+}
+
 struct json_object *status_wires(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
@@ -125,6 +139,7 @@ struct json_object *status_wires(const struct fabric *f)
 		json_add_int(o, "numbered", n->numbered);
 		json_add_int(o, "stranger", n->stranger);
 		json_add_int(o, "no_port", n->no_port);
+		json_add(o, "groups", status_wire_groups(f, i));
 		json_object_array_add(all, o);
 	}
 	return all;

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/join.sh"
 . "$TOP/tests/lib/roce.sh"
-need rping udaddy ucmatose rdma_server ibv_devinfo ib_send_bw
+need mckey rping udaddy ucmatose rdma_server ibv_devinfo ib_send_bw
 roce_netns
 
 check "A has a wire" on_a fabric start --roce veth0
@@ -40,6 +40,24 @@ other_way() {
 	wait $server || did_well $? "$TEST_DIR/server.out"
 }
 check "rping from A to B" other_way
+
+# mckey joins by the rdma_cm; the fabric process joins the group of IP.
+has_group() {
+	[ "$(on_a status --json | json "'239.1.2.3' in d['wires'][0]['groups']")" = "$1" ]
+}
+group() {
+	local receiver ret=0
+	on_a run -- mckey -m 239.1.2.3 -b 192.0.2.1 >"$TEST_DIR/server.out" 2>&1 &
+	receiver=$!
+	wait_for 20 has_group True && on_b run -- mckey -m 239.1.2.3 -b 192.0.2.2 -s || ret=1
+	[ $ret = 0 ] || kill $receiver
+	wait $receiver && [ $ret = 0 ] && return
+	cat "$TEST_DIR/server.out"
+	on_a status --json | json "d['wires']"
+	return 1
+}
+check "mckey receives what the other fabric sends to the group" group
+check "and the group is left" wait_for 20 has_group False
 
 refused() {
 	local out
