@@ -38,7 +38,8 @@ enum burst_flags {
  * @npkts: packets; a READ request is one packet, its @npkts is the count of response packets that
  *         its PSN range takes
  * @len: payload bytes of this burst; READ request: bytes wanted
- * @off: offset of this burst's payload in @mem
+ * @off: offset of this burst's payload in @mem. READ request: its answer is to begin there, and to
+ *       have @len bytes: other devices ask for more at once than one step of the model sends
  * @srqn: XRCETH; @qkey: DETH; @av: datagrams: the address they were sent to, in HCA memory
  * @swap: also the FETH of a FLUSH, enum ib_flush
  * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
@@ -83,6 +84,12 @@ static inline u8 peer_type(u32 type)
 {
 	_Static_assert((QPT_XRC_SEND ^ 3) == QPT_XRC_RECV, "each other's");
 	return (u8)(likely(type < QPT_XRC_SEND) ? type : type ^ 3);
+}
+
+/** burst_is_rest() - a later portion of a READ request: its packet came with the first one. */
+static inline bool burst_is_rest(const struct burst *b)
+{
+	return unlikely(b->op == BOP_READ_REQ && b->off);
 }
 
 /** packets_of() - packets of a message of @len bytes: at least one. */

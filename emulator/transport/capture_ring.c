@@ -70,13 +70,13 @@ static bool cap_ring_has_room(const struct hca_capture *c, u32 size, u64 behind)
 /* Upper bound of what the answers to a burst take, and may leave unused at the ring's end. */
 static u64 cap_answer_bytes(const struct hca_capture *c, const struct burst *b)
 {
-	struct burst rsp = { .mtu = b->mtu, .len = b->dma_len, .mem = (void *)&rsp };
+	struct burst rsp = { .mtu = b->mtu, .len = b->len, .mem = (void *)&rsp };
 
 	if (b->op == BOP_ACK || b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK)
 		return 0;
 	if (b->op != BOP_READ_REQ || !b->mtu)
 		return ANSWERS;
-	rsp.npkts = packets_of(b->dma_len, b->mtu);
+	rsp.npkts = packets_of(b->len, b->mtu);
 	rsp.op = BOP_READ_RESP;
 	return ANSWERS + 2ull * cap_rec_size(0, cap_kept_bytes(&rsp, cap_keep_bytes(c, &rsp)));
 }
@@ -131,6 +131,8 @@ static u32 cap_takers(struct engine *e, const struct burst *b)
 	u32 t = src ? load_relaxed(&src->capture) : 0, i = 0, dev;
 	u8 port;
 
+	if (burst_is_rest(b))
+		return 0;
 	if (t == hca->capture.on)
 		return t;
 	if (burst_is_mcast(b)) {

@@ -154,6 +154,7 @@ static void burst_request(const struct req_state *s, const struct sq_wqe *w, u64
 	if (b->op == BOP_READ_REQ) {
 		b->flags = BF_FIRST | BF_LAST;
 		b->va += s->next_off;
+		b->off = 0;
 		b->dma_len = chunk;
 		b->mem = NULL;
 		return;

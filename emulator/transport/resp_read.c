@@ -12,13 +12,14 @@
 #include "emulator/transport/responder.h"
 #include "emulator/transport/wire.h"
 
+/* @last: the message ends with it. */
 static void resp_accept_request(struct engine *e, struct hca_qp *qp, const struct burst *b,
-				u32 npkts)
+				u32 npkts, bool last)
 {
 	struct resp_state s = qp->resp;
 
 	s.epsn = psn_add(b->psn, npkts);
-	s.msn = (s.msn + 1) & IB_PSN_MASK;
+	s.msn = (s.msn + last) & IB_PSN_MASK;
 	s.flags &= ~(u32)RESP_NAK_SENT;
 	s.rx_pkts++;
 	commit_resp(e, qp, &s, qp->state);
@@ -41,7 +42,8 @@ static int resp_refuse_read(struct engine *e, struct hca_qp *qp, const struct bu
 
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
 {
-	u32 npkts = packets_of(b->dma_len, qp->mtu);
+	const bool last = b->off + b->len >= b->dma_len;
+	u32 npkts = packets_of(b->len, qp->mtu);
 	struct hca_mem src;
 	struct burst rsp;
 
@@ -54,10 +56,12 @@ int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool d
 					       b->dma_len, ACC_REMOTE_READ, &src))
 		return resp_refuse_read(e, qp, b, dup, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
 	if (!dup)
-		resp_accept_request(e, qp, b, npkts);
+		resp_accept_request(e, qp, b, npkts, last);
 	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);
+	rsp.flags = (b->off ? 0 : BF_FIRST) | (last ? BF_LAST : 0);
 	rsp.npkts = npkts;
-	rsp.len = b->dma_len;
+	rsp.off = b->off;
+	rsp.len = b->len;
 	rsp.mem = rsp.len ? &src : NULL;
 	return wire_send(e, &rsp);
 }
@@ -204,6 +208,6 @@ int resp_flush(struct engine *e, struct hca_qp *qp, const struct burst *b)
 	if (mem_remote_flush(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, b->dma_len,
 			     b->swap & FLUSH_MR, need))
 		return resp_refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
-	resp_accept_request(e, qp, b, 1);
+	resp_accept_request(e, qp, b, 1, true);
 	return resp_empty(e, qp, b->psn);
 }

@@ -81,7 +81,7 @@ static bool untrusted_request_ok(struct engine *e, const struct hca_qp *qp, stru
 	if (ahead < 0 && p->op == BOP_NONE)
 		return untrusted_refuse(e, p, PKT_OPCODE);
 	if (p->op == BOP_READ_REQ) {
-		p->npkts = packets_of(min_u64(p->dma_len, LIM_MSG), qp->mtu);
+		p->npkts = packets_of(min_u64(p->len, LIM_MSG), qp->mtu);
 		if (ahead < 0 && (s32)p->npkts > -ahead)
 			return untrusted_refuse(e, p, PKT_RANGE);
 	}

@@ -124,7 +124,7 @@ int hca_input(struct engine *e, const struct burst *b)
 	ret = port_input(e, b);
 	if (unlikely(ret == -EAGAIN))
 		return ret;
-	if (likely(ret != -ENETDOWN))
+	if (likely(ret != -ENETDOWN) && !burst_is_rest(b))
 		port_count_packets(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
 				   wire_bytes(b));
 	return 0;

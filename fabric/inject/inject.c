@@ -15,6 +15,7 @@
 #include "emulator/qp.h"
 #include "emulator/tab.h"
 #include "fabric/capture/capture.h"
+#include "fabric/link/buddy.h"
 #include "fabric/link/link.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/packet/packet.h"
@@ -354,6 +355,8 @@ static int inject_put_frame(struct fabric *f, struct proto_frame *q)
 	ret = packet_to_burst(f->hca, &r, &p, &fault);
 	if (ret)
 		return ret;
+	if (fault == PKT_FAULTS && p.b.op == BOP_READ_REQ && p.b.len > BUDDY_MAX)
+		fault = PKT_READ;
 	if (fault != PKT_FAULTS)
 		untrusted_drop(&f->engine, &p.b, fault);
 	else

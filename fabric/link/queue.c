@@ -241,7 +241,8 @@ struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct
 		e->av = *b->av;
 		e->b.av = &e->av;
 	}
-	e->b.off = 0;
+	if (b->op != BOP_READ_REQ)
+		e->b.off = 0;
 	e->b.mem = len ? &e->mem : NULL;
 	e->mem.client = HCA_LINK;
 	e->mem.kind = MEM_SEG;

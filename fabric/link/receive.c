@@ -24,7 +24,7 @@
 static bool link_answer_fits(struct fabric *f, const struct burst *b, u64 now, u64 *next)
 {
 	struct lq_key back = linkq_key(b);
-	u64 len = b->op == BOP_READ_REQ ? b->dma_len : 0;
+	u64 len = b->op == BOP_READ_REQ ? b->len : 0;
 
 	if (back.cls == LQ_ANSWER)
 		return true;
@@ -58,7 +58,7 @@ static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 
 		return link_carry(f, member, b);
 	if (burst_is_mcast(b))
 		return mcast_deliver(&f->engine, b, step);
-	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX)
+	if (b->op == BOP_READ_REQ && b->len > BUDDY_MAX)
 		return 0; /* no requester of ours asks for that much at once */
 	if (!link_answer_fits(f, b, now, next))
 		return -EAGAIN;

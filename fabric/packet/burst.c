@@ -238,8 +238,6 @@ int packet_to_burst(const struct hca *hca, const struct roce_pkt *r, struct pack
 		else if (b->len > b->mtu)
 			*fault = PKT_LEN;
 	}
-	if (b->op == BOP_READ_REQ && b->dma_len > BUDDY_MAX && *fault == PKT_FAULTS)
-		*fault = PKT_READ;
 	b->mem = b->len ? &p->mem : NULL;
 	/* In the engine a READ request has the length that it asks for. */
 	if (b->op == BOP_READ_REQ) {

@@ -67,6 +67,39 @@ static bool datagram_may_introduce(struct hca *hca, const struct roce_pkt *p)
 	return p->dqpn == GSI_QPN || gid_is_mcast(p->dgid) || (qp && qp->type == QPT_UD);
 }
 
+/* Whether the answer to a READ request is made in portions. */
+static bool datagram_is_long_read(struct hca *hca, const struct burst *b)
+{
+	return b->op == BOP_READ_REQ && b->len > ROCE_READ_MAX && b->len <= LIM_MSG &&
+	       hca_qp_by_num(hca, b->dst_qpn);
+}
+
+/*
+ * Hand a READ request to the responder. Other devices ask for up to 2 GiB at once: the responder
+ * answers in portions, since each of its steps is bounded. Return: 0, or -EAGAIN: go on later.
+ */
+static int datagram_read(struct fabric *f, struct roce_in *in, const struct burst *b)
+{
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+	u64 end = in->asked + ROCE_READ_TURN;
+	struct burst part = *b;
+	int ret;
+
+	/* A portion that is refused ends the queue pair, and what the request asks for. */
+	while (in->asked < b->len && qp->state != QPS_ERR) {
+		if (in->asked >= end)
+			return -EAGAIN;
+		part.off = in->asked;
+		part.len = min_u64(b->len - in->asked, ROCE_READ_MAX);
+		part.psn = psn_add(b->psn, in->asked / qp->mtu);
+		ret = link_input(f, &part);
+		if (ret)
+			return ret;
+		in->asked += (u32)part.len;
+	}
+	return 0;
+}
+
 /* Hand a datagram to the engine. Return: 0, or -EAGAIN: offer it again later. */
 static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roce_in *in)
 {
@@ -105,6 +138,8 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 		w->n.no_port++;
 		return 0;
 	}
+	if (fault == PKT_FAULTS && datagram_is_long_read(f->hca, &b.b))
+		return datagram_read(f, in, &b.b);
 	if (fault == PKT_FAULTS)
 		return link_input(f, &b.b);
 	untrusted_drop(&f->engine, &b.b, fault);
@@ -130,6 +165,7 @@ static void inbox_read(struct roce_inbox *box)
 	box->n = n > 0 ? (u32)n : 0;
 	for (i = 0; i < n; i++) {
 		box->in[i].len = m[i].msg_len;
+		box->in[i].asked = 0;
 		box->in[i].cut = m[i].msg_hdr.msg_flags & MSG_TRUNC;
 	}
 	box->wire->n.received += box->n;

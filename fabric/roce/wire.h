@@ -34,6 +34,8 @@
 #define ROCE_GROUPS    32u /* multicast groups that all wires join */
 #define ROCE_WINDOW    128u /* packets; rdma_rxe has the same limit */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
+#define ROCE_READ_MAX  (64u << 10) /* portion of the answer to a READ request */
+#define ROCE_READ_TURN (1u << 20) /* bytes of such answers in one holding of the token */
 #define ROCE_IP_UDP    28u /* bytes of the IPv4 and UDP headers */
 #define ROCE_ETH       14u
 /* The longest datagram: path MTU 4096 with all headers. */
@@ -47,6 +49,7 @@ struct roce_in {
 	u8 head[ROCE_IP_UDP];
 	u8 data[ROCE_DATAGRAM];
 	u32 len;
+	u32 asked; /* of a READ request: bytes that the responder has been asked for so far */
 	bool cut;
 	struct sockaddr_in from;
 };

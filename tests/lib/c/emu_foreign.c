@@ -92,8 +92,10 @@ void foreign_put(struct foreign *f, const struct foreign_pkt *p)
 	mem.iov[0] = (struct hca_iov){ (uintptr_t)m->c[0].mem, p->len };
 	if (!p->len || p->op == BOP_READ_REQ)
 		b.mem = NULL;
-	if (p->op == BOP_READ_REQ)
-		b.len = p->dma_len;
+	if (p->op == BOP_READ_REQ) {
+		b.len = p->part ? p->part : p->dma_len;
+		b.off = p->asked;
+	}
 	if (engine_enter(&m->fabric) || hca_input(&m->fabric, &b))
 		abort();
 	engine_leave(&m->fabric);

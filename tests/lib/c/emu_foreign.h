@@ -16,6 +16,7 @@
 /**
  * struct foreign_pkt - a packet. @psn: behind the connection's first; @off: in the live side's
  * memory
+ * @asked, @part: of a READ request: the portion of its answer, all of it if @part is 0
  */
 struct foreign_pkt {
 	u8 op;
@@ -25,6 +26,7 @@ struct foreign_pkt {
 	u8 aeth;
 	u32 off;
 	u32 dma_len;
+	u32 asked, part;
 	u32 rkey; /* 0: the right one */
 	u32 swap; /* FLUSH: enum ib_flush */
 };

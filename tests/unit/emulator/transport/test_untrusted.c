@@ -102,6 +102,53 @@ static void test_good(void)
 	down();
 }
 
+/* A portion of the answer came back: its flags, and which bytes of the message it has. */
+static bool got_portion(u8 flags, u32 psn, u32 off, u32 len)
+{
+	const struct burst *b = &f.kept[0];
+
+	return b->flags == flags && b->off == off && b->len == len &&
+	       b->npkts == packets_of(len, FOREIGN_MTU) && got(BOP_READ_RESP, AETH_ACK, psn);
+}
+
+static void test_read_in_portions(void)
+{
+	struct foreign_pkt read = { .op = BOP_READ_REQ,
+				    .flags = ONLY,
+				    .dma_len = 4 * FOREIGN_MTU + 1,
+				    .part = 2 * FOREIGN_MTU };
+	int again;
+
+	up();
+	/* The second time the request is a duplicate. */
+	for (again = 0; again < 2; again++) {
+		put(&read);
+		CU_ASSERT(got_portion(FIRST, 0, 0, 2 * FOREIGN_MTU));
+		CU_ASSERT_EQUAL(foreign_qp(&f)->resp.msn, again);
+		read.psn = 2;
+		read.asked = 2 * FOREIGN_MTU;
+		put(&read);
+		CU_ASSERT(got_portion(0, 2, 2 * FOREIGN_MTU, 2 * FOREIGN_MTU));
+		CU_ASSERT_EQUAL(foreign_qp(&f)->resp.msn, again);
+		read.psn = 4;
+		read.asked = 4 * FOREIGN_MTU;
+		read.part = 1;
+		put(&read);
+		CU_ASSERT(got_portion(LAST, 4, 4 * FOREIGN_MTU, 1));
+		CU_ASSERT_EQUAL(foreign_qp(&f)->resp.msn, 1);
+		read.psn = read.asked = 0;
+		read.part = 2 * FOREIGN_MTU;
+	}
+	/* The first portion fits; the message does not. */
+	put(&(struct foreign_pkt){ .op = BOP_READ_REQ,
+				   .flags = ONLY,
+				   .psn = 5,
+				   .dma_len = 1u << 30,
+				   .part = FOREIGN_MTU });
+	CU_ASSERT(got(BOP_ACK, AETH_NAK_REM_ACCESS, 5));
+	down();
+}
+
 /* Each is the only request of its connection, which a NAK ends. */
 static const struct {
 	struct foreign_pkt pkt[3];
@@ -472,6 +519,7 @@ static void test_implied_nak(void)
 
 static const struct cu_test tests[] = {
 	{ "what is right is served", test_good },
+	{ "the answer to a READ request in portions", test_read_in_portions },
 	{ "what is refused, with which NAK", test_refused },
 	{ "sequence numbers", test_sequence },
 	{ "duplicates", test_duplicates },
