@@ -39,6 +39,8 @@ static enum opt_id running_find_other(const struct opts *o, const struct proto_g
 		return OPT_JOIN;
 	if (opts_are_given(o, OPT_ROCE) && mine.roce != g->roce)
 		return OPT_ROCE;
+	if (opts_are_given(o, OPT_ROCE_PEERS) && mine.roce_peers != g->roce_peers)
+		return OPT_ROCE_PEERS;
 	if (opts_are_given(o, OPT_TOKEN_FILE) && mine.token_file != g->token_file)
 		return OPT_TOKEN_FILE;
 	if (opts_are_given(o, OPT_PLAINTEXT) && mine.plaintext != g->plaintext)

@@ -99,7 +99,7 @@ static void spawn_exec(const struct opts *o, const struct fabric_paths *p, const
 	char profile[PATH_MAX + 16], subnet[sizeof(o->subnet) + 16];
 	static char topology[PATH_MAX + 16], token[PATH_MAX + 16];
 	static char listen[sizeof(o->listen) + 16], join[PATH_MAX + 16], name[64];
-	static char roce[sizeof(o->roce) + 16];
+	static char roce[sizeof(o->roce) + 16], peers[sizeof(o->roce_peers) + 16];
 	static char scale[48], chaos[48], first[32];
 	char *argv[32];
 	int n = 0;
@@ -128,6 +128,7 @@ static void spawn_exec(const struct opts *o, const struct fabric_paths *p, const
 	n = spawn_add_flag(argv, n, listen, sizeof(listen), "--listen=", o->listen);
 	n = spawn_add_flag(argv, n, join, sizeof(join), "--join=", o->join);
 	n = spawn_add_flag(argv, n, roce, sizeof(roce), "--roce=", o->roce);
+	n = spawn_add_flag(argv, n, peers, sizeof(peers), "--roce-peers=", o->roce_peers);
 	n = spawn_add_flag(argv, n, token, sizeof(token), "--token-file=", token_file);
 	if (o->plaintext)
 		argv[n++] = "--plaintext";

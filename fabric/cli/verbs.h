@@ -82,7 +82,7 @@ struct verb {
 	 OPT_BIT(OPT_SUBNET) | OPT_BIT(OPT_TOPOLOGY) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_JOIN) |   \
 	 OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_PLAINTEXT) | OPT_BIT(OPT_NAME) |                    \
 	 OPT_BIT(OPT_TIME_SCALE) | OPT_BIT(OPT_CLOCK) | OPT_BIT(OPT_CHAOS) |                       \
-	 OPT_BIT(OPT_FIRST_MR) | OPT_BIT(OPT_ROCE))
+	 OPT_BIT(OPT_FIRST_MR) | OPT_BIT(OPT_ROCE) | OPT_BIT(OPT_ROCE_PEERS))
 /** VERB_CAPTURE - what a capture contains and where it goes. */
 #define VERB_CAPTURE                                                                               \
 	(OPT_BIT(OPT_CAPTURE) | OPT_BIT(OPT_FILTER) | OPT_BIT(OPT_SNAPLEN) |                       \

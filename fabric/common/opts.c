@@ -54,6 +54,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_ROCE] = { "roce", 0, "ADDR|IFACE,...", "RDMAEMU_ROCE", true,
 		       "speak RoCE v2 at these addresses or interfaces of this host, to devices "
 		       "outside of the fabric" },
+	[OPT_ROCE_PEERS] = { "roce-peers", 0, "ADDR[/BITS],...", "RDMAEMU_ROCE_PEERS", true,
+			     "take RoCE v2 packets from these hosts only (default: all)" },
 	[OPT_TIME_SCALE] = { "time-scale", 0, "X", "RDMAEMU_TIME_SCALE", true,
 			     "let fabric time run X times as fast as real time" },
 	[OPT_CLOCK] = { "clock", 0, "run|manual", "RDMAEMU_CLOCK", true,

@@ -55,6 +55,7 @@ enum opt_id {
 	OPT_PLAINTEXT,
 	OPT_NAME,
 	OPT_ROCE,
+	OPT_ROCE_PEERS,
 	OPT_TIME_SCALE,
 	OPT_CLOCK,
 	OPT_CHAOS,
@@ -225,6 +226,7 @@ struct opts {
 	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
 	char token_file[PATH_MAX];
 	char roce[80]; /* ADDR|IFACE[,...]; "": no wires */
+	char roce_peers[256]; /* CIDR[,...]; "": all */
 	bool plaintext; /* joined fabrics do not encrypt */
 	char name[NODE_NAME_MAX + 1]; /* of the host's own node */
 	char scenario[PATH_MAX]; /* likewise */

@@ -51,6 +51,14 @@ static bool opt_set_roce(struct opts *o, const char *value)
 	return wire_list_parse(&list, value) && opt_store_text(o->roce, sizeof(o->roce), value);
 }
 
+static bool opt_set_roce_peers(struct opts *o, const char *value)
+{
+	struct wire_peers peers;
+
+	return wire_peers_parse(&peers, value) &&
+	       opt_store_text(o->roce_peers, sizeof(o->roce_peers), value);
+}
+
 static bool opt_set_scale(struct opts *o, const char *value)
 {
 	return parse_scale(value, &o->ppm);
@@ -266,6 +274,7 @@ static const struct opt_value {
 	[OPT_PLAINTEXT] = A_BOOL(plaintext),
 	[OPT_NAME] = A_NAME(name),
 	[OPT_ROCE] = BY(opt_set_roce, WIRE_LIST_EXPECTED),
+	[OPT_ROCE_PEERS] = BY(opt_set_roce_peers, WIRE_PEERS_EXPECTED),
 	[OPT_TIME_SCALE] = BY(opt_set_scale, PARSE_SCALE_EXPECTED),
 	[OPT_CLOCK] = BY(opt_set_clock, "run or manual"),
 	[OPT_CHAOS] = BY(opt_set_chaos, "a number of at most 64 bits, or random"),
@@ -388,6 +397,7 @@ void opts_given(const struct opts *o, struct proto_given *g)
 	g->listen = opt_text_hash(o->listen);
 	g->join = opt_text_hash(o->join);
 	g->roce = opt_text_hash(o->roce);
+	g->roce_peers = opt_text_hash(o->roce_peers);
 	/* The fabric process has been given the whole path. */
 	if (!o->token_file[0] || !realpath(o->token_file, token))
 		snprintf(token, sizeof(token), "%s", o->token_file);

@@ -262,7 +262,7 @@ struct proto_port {
 struct proto_given {
 	u64 seed;
 	u64 subnets; /* of its nodes, given or not */
-	u64 listen, join, token_file, roce;
+	u64 listen, join, token_file, roce, roce_peers;
 	u32 first_mr;
 	u32 stays; /* until it is stopped */
 	u32 plaintext;

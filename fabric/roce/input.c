@@ -54,6 +54,14 @@ static bool datagram_is_echo(const struct roce *r, const struct roce_inbox *box,
 	return false;
 }
 
+static bool datagram_is_admitted(const struct wire_peers *peers, const struct roce_in *in)
+{
+	u8 gid[16];
+
+	gid_map_v4(gid, &in->from.sin_addr);
+	return wire_peers_has(peers, gid);
+}
+
 /*
  * Whether a datagram from an unknown address may give a peer that address: it goes to a QP that
  * takes datagrams from anybody. Programs keep half of the peers.
@@ -100,10 +108,16 @@ static int datagram_read(struct fabric *f, struct roce_in *in, const struct burs
 	return 0;
 }
 
+static int datagram_drop(struct fabric *f, struct roce_inbox *box, const struct roce_in *in,
+			 enum roce_drop why)
+{
+	roce_drop(f, box->wire, why, in->from.sin_addr);
+	return 0;
+}
+
 /* Hand a datagram to the engine. Return: 0, or -EAGAIN: offer it again later. */
 static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roce_in *in)
 {
-	struct roce_wire *w = box->wire;
 	struct packet_burst b;
 	struct roce_pkt p;
 	u32 fault;
@@ -111,33 +125,26 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 
 	if (datagram_is_echo(f->roce, box, in))
 		return 0;
+	if (f->roce->filters && !datagram_is_admitted(&f->roce->peers, in))
+		return datagram_drop(f, box, in, ROCE_DROP_FILTERED);
 	datagram_set_headers(box->gid, in);
 	ret = in->cut ? -EMSGSIZE
 		      : roce_parse(ROCE_LINK_IPV4, in->head, ROCE_IP_UDP + in->len,
 				   ROCE_IP_UDP + in->len, &p);
-	if (ret || (p.wrong & ~(u32)(ROCE_BAD_ICRC | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD))) {
-		w->n.malformed++;
-		return 0;
-	}
-	if (p.wrong & ROCE_BAD_ICRC &&
-	    !roce_find_ip_id(in->head, ROCE_IP_UDP + in->len, &p.ip_id)) {
-		w->n.bad_icrc++;
-		return 0;
-	}
-	w->n.numbered += p.ip_id != 0;
+	if (ret || (p.wrong & ~(u32)(ROCE_BAD_ICRC | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD)))
+		return datagram_drop(f, box, in, ROCE_DROP_MALFORMED);
+	if (p.wrong & ROCE_BAD_ICRC && !roce_find_ip_id(in->head, ROCE_IP_UDP + in->len, &p.ip_id))
+		return datagram_drop(f, box, in, ROCE_DROP_BAD_ICRC);
+	box->wire->n.numbered += p.ip_id != 0;
 	p.wrong &= ~(u32)ROCE_BAD_ICRC;
 	ret = packet_to_burst(f->hca, &p, &b, &fault);
 	if (ret == -ENXIO && datagram_may_introduce(f->hca, &p) &&
 	    hca_peer_add(f->hca, p.sgid) >= 0)
 		ret = packet_to_burst(f->hca, &p, &b, &fault);
-	if (ret || !hca_dev_is_peer(f->hca, b.b.src_dev)) {
-		w->n.stranger++;
-		return 0;
-	}
-	if (b.b.dst_dev >= f->hca->n_devs && !burst_is_mcast(&b.b)) {
-		w->n.no_port++;
-		return 0;
-	}
+	if (ret || !hca_dev_is_peer(f->hca, b.b.src_dev))
+		return datagram_drop(f, box, in, ROCE_DROP_STRANGER);
+	if (b.b.dst_dev >= f->hca->n_devs && !burst_is_mcast(&b.b))
+		return datagram_drop(f, box, in, ROCE_DROP_NO_PORT);
 	if (fault == PKT_FAULTS && datagram_is_long_read(f->hca, &b.b))
 		return datagram_read(f, in, &b.b);
 	if (fault == PKT_FAULTS)

@@ -7,16 +7,30 @@
 
 struct opts;
 
+/** enum roce_drop - why a wire drops a datagram. */
+enum roce_drop {
+	ROCE_DROP_MALFORMED,
+	ROCE_DROP_BAD_ICRC,
+	ROCE_DROP_FILTERED, /* --roce-peers does not have its source address */
+	ROCE_DROP_STRANGER, /* no peer has its source address */
+	ROCE_DROP_NO_PORT, /* no port has its destination */
+	ROCE_DROPS,
+};
+
 /**
  * struct roce_counts - datagrams of a wire, by what became of them.
  * @full: how often the socket had no room; @lost_refused: lost by an error of the socket
  * @numbered: their sender does not set the IPv4 identification to 0
- * @stranger: no peer has the source address; @no_port: no port has the destination
  */
 struct roce_counts {
 	u64 sent, full, lost_refused;
-	u64 received, malformed, bad_icrc, numbered, stranger, no_port;
+	u64 received, numbered, dropped[ROCE_DROPS];
 };
+
+/* --- drop.c --- */
+
+/** roce_drop_name() - the counter of a reason, as status has it. */
+const char *roce_drop_name(enum roce_drop why);
 
 /* --- start.c --- */
 

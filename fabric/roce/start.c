@@ -185,6 +185,7 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 		return "--clock manual cannot be combined with --roce";
 	if (!roce_alloc(f))
 		return strerror(ENOMEM);
+	f->roce->filters = o->roce_peers[0] && wire_peers_parse(&f->roce->peers, o->roce_peers);
 	for (i = 0; i < list.n; i++) {
 		why = wire_start(f, &f->roce->wire[i], list.name[i]);
 		if (why)

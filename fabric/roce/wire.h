@@ -76,6 +76,16 @@ struct roce_group {
 	bool wanted;
 };
 
+/**
+ * struct roce_drop_note - the latest lines of the log about dropped datagrams.
+ * @from: source address of the latest line
+ * @at: when a line may follow; @same_at: one about the same address
+ */
+struct roce_drop_note {
+	struct in_addr from;
+	u64 at, same_at;
+};
+
 /** struct roce_wire - a wire. @dev, @port: the port that has its address */
 struct roce_wire {
 	struct roce_inbox box;
@@ -85,6 +95,7 @@ struct roce_wire {
 	/* The burst that was sent in part before the socket was full. */
 	u32 part_qpn, part_psn, part_sent;
 	struct roce_counts n;
+	struct roce_drop_note note[ROCE_DROPS];
 };
 
 /** struct roce_stage - a payload that a helper copies in rounds. */
@@ -98,6 +109,8 @@ struct roce_stage {
 struct roce {
 	struct roce_wire wire[HCA_WIRES];
 	u32 n;
+	bool filters;
+	struct wire_peers peers; /* with @filters: nobody else */
 	struct roce_group group[ROCE_GROUPS];
 	u32 members, cursor; /* of the table of memberships, when the groups were last joined */
 	bool due; /* datagrams wait for the token */
@@ -119,6 +132,11 @@ void roce_writable(struct fabric *f, struct roce_wire *w);
 int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
 /** roce_inbox_close() - close the socket, and forget its datagrams. */
 void roce_inbox_close(struct roce_inbox *box);
+
+/* --- drop.c --- */
+
+/** roce_drop() - count a datagram that is dropped, and log it, now and then. */
+void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, struct in_addr from);
 
 /* --- group.c --- */
 

@@ -125,7 +125,7 @@ struct json_object *status_wires(const struct fabric *f)
 	struct json_object *all = json_object_new_array(), *o;
 	const struct roce_counts *n;
 	const char *address;
-	u32 i;
+	u32 i, why;
 
 	for (i = 0; (n = roce_wire_counts(f, i, &address)); i++) {
 		o = json_object_new_object();
@@ -134,11 +134,9 @@ struct json_object *status_wires(const struct fabric *f)
 		json_add_int(o, "full", n->full);
 		json_add_int(o, "lost_refused", n->lost_refused);
 		json_add_int(o, "received", n->received);
-		json_add_int(o, "malformed", n->malformed);
-		json_add_int(o, "bad_icrc", n->bad_icrc);
 		json_add_int(o, "numbered", n->numbered);
-		json_add_int(o, "stranger", n->stranger);
-		json_add_int(o, "no_port", n->no_port);
+		for (why = 0; why < ROCE_DROPS; why++)
+			json_add_int(o, roce_drop_name(why), n->dropped[why]);
 		json_add(o, "groups", status_wire_groups(f, i));
 		json_object_array_add(all, o);
 	}

@@ -68,10 +68,12 @@ static void replay_reset_settings(struct opts *o)
 {
 	static const enum opt_id ids[] = { OPT_LISTEN,	  OPT_JOIN,  OPT_TOKEN_FILE,
 					   OPT_PLAINTEXT, OPT_NAME,  OPT_TIME_SCALE,
-					   OPT_CLOCK,	  OPT_CHAOS, OPT_ROCE };
+					   OPT_CLOCK,	  OPT_CHAOS, OPT_ROCE,
+					   OPT_ROCE_PEERS };
 	size_t i;
 
-	o->listen[0] = o->join[0] = o->token_file[0] = o->name[0] = o->roce[0] = '\0';
+	o->listen[0] = o->join[0] = o->token_file[0] = o->name[0] = o->roce[0] = o->roce_peers[0] =
+		'\0';
 	o->manual = false;
 	if (o->level[OPT_CHAOS] != LEVEL_FLAG)
 		o->chaos = o->chaos_random = false;

@@ -61,6 +61,12 @@ is_counted() {
 	[ "$(wires malformed)" -gt 100 ] && [ "$(wires bad_icrc)" -gt 100 ]
 }
 check "and is counted by kind" is_counted
+is_logged() {
+	local lines
+	lines=$(on_a log | grep -c "dropped a packet of 192.0.2.2")
+	[ "$lines" -ge 2 ] && [ "$lines" -lt 10 ] || { on_a log; return 1; }
+}
+check "and is logged by kind and sender, not each" is_logged
 check "and leaves the tables consistent" on_a status --audit
 
 # What A captures is what the interface carries, byte for byte from the IP header on.
@@ -97,4 +103,20 @@ restarts() {
 }
 check "the port is free once the fabric has stopped" restarts
 check "and the new fabric reaches the peer" across ibv_rc_pingpong -g $GID -n 100 -c
+
+# admits PEERS - restart A with --roce-peers
+admits() {
+	on_a fabric stop && on_a fabric start --roce 192.0.2.1 --roce-peers "$1"
+}
+check "A takes packets of B's network" admits 198.51.100.7,192.0.2.0/30
+check "and B reaches it" across ibv_rc_pingpong -g $GID -n 100 -c
+check "A takes packets of others alone" admits 192.0.2.64/26,2001:db8::/32
+has_filtered() {
+	[ "$(on_a status --json | json "d['wires'][0]['filtered']")" = "$1" ]
+}
+filtered() {
+	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.1 20 && wait_for 10 has_filtered 20
+}
+check "and drops those of B" filtered
+check "a network is checked" refuses "expected IP addresses or networks" --roce 192.0.2.1 --roce-peers 192.0.2.0/33
 done_testing
