@@ -225,7 +225,7 @@ struct opts {
 	char listen[256 + 16]; /* ADDR:PORT; "": nowhere */
 	char join[PATH_MAX]; /* HOST:PORT[,HOST:PORT]... */
 	char token_file[PATH_MAX];
-	char roce[80]; /* ADDR|IFACE[,...]; "": no wires */
+	char roce[200]; /* ADDR|IFACE[,...]; "": no wires */
 	char roce_peers[256]; /* CIDR[,...]; "": all */
 	bool plaintext; /* joined fabrics do not encrypt */
 	char name[NODE_NAME_MAX + 1]; /* of the host's own node */

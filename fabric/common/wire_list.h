@@ -5,12 +5,14 @@
 
 #include "emulator/peer.h"
 
+#include <netinet/in.h>
+
 #define WIRE_LIST_EXPECTED                                                                         \
-	"IPv4 addresses or network interfaces of this host, at most 4, with commas between"
+	"IP addresses or network interfaces of this host, at most 4, with commas between"
 
 /** struct wire_list - addresses or interfaces, as they were written. */
 struct wire_list {
-	char name[HCA_WIRES][16];
+	char name[HCA_WIRES][INET6_ADDRSTRLEN];
 	u32 n;
 };
 

@@ -163,8 +163,10 @@ static void frame_network(const struct hca *hca, const struct cap_rec *r, struct
 	p->ip_frag = ROCE_IP_DF;
 	p->udp_src =
 		frame_udp_source(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
-	if (frame_is_on_wire(hca, r))
+	if (frame_is_on_wire(hca, r)) {
 		p->udp_src = ROCE_UDP_PORT;
+		p->flow_label = 0;
+	}
 	frame_port_mac(hca, b->src_dev, b->src_port, p->eth_src);
 	if (frame_is_group(r->dgid))
 		frame_group_mac(r->dgid, p->eth_dst);

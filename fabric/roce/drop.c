@@ -7,8 +7,6 @@
  */
 #include "fabric/roce/wire.h"
 
-#include <arpa/inet.h>
-
 #define NOTE_NS	     NSEC_PER_SEC
 #define NOTE_SAME_NS (60 * NSEC_PER_SEC)
 
@@ -27,17 +25,18 @@ const char *roce_drop_name(enum roce_drop why)
 	return drops[why].name;
 }
 
-void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, struct in_addr from)
+void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, const u8 from[16])
 {
 	struct roce_drop_note *note = &w->note[why];
-	char text[INET_ADDRSTRLEN] = "";
+	char text[INET6_ADDRSTRLEN];
 	u64 now = real_ns();
 
 	w->n.dropped[why]++;
-	if (now < note->at || (from.s_addr == note->from.s_addr && now < note->same_at))
+	if (now < note->at || (!memcmp(from, note->from, 16) && now < note->same_at))
 		return;
-	*note = (struct roce_drop_note){ from, now + NOTE_NS, now + NOTE_SAME_NS };
-	inet_ntop(AF_INET, &from, text, sizeof(text));
-	fabric_note(f, "roce: %s dropped a packet of %s: %s (so far %llu)", w->text, text,
-		    drops[why].text, (unsigned long long)w->n.dropped[why]);
+	*note = (struct roce_drop_note){ .at = now + NOTE_NS, .same_at = now + NOTE_SAME_NS };
+	memcpy(note->from, from, 16);
+	fabric_note(f, "roce: %s dropped a packet of %s: %s (so far %llu)", w->text,
+		    roce_gid_text(from, text), drops[why].text,
+		    (unsigned long long)w->n.dropped[why]);
 }

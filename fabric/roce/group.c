@@ -4,7 +4,6 @@
 
 #include "emulator/qp.h"
 
-#include <arpa/inet.h>
 #include <unistd.h>
 
 _Static_assert(ROCE_GROUPS == 32, "in a message");
@@ -92,10 +91,9 @@ static int group_want_member(struct fabric *f, const struct hca_mcast *m)
 /* One line, however many groups there are. */
 static void group_note_failure(struct fabric *f, const struct hca_mcast *m, int ret)
 {
-	char text[INET_ADDRSTRLEN] = "";
+	char text[INET6_ADDRSTRLEN];
 
-	inet_ntop(AF_INET, m->gid + 12, text, sizeof(text));
-	fabric_note(f, "roce: cannot join the group %s: %s", text,
+	fabric_note(f, "roce: cannot join the group %s: %s", roce_gid_text(m->gid, text),
 		    ret == -ENOBUFS ? "at most 32 are joined" : strerror(-ret));
 }
 

@@ -16,50 +16,77 @@
 #define ROUNDS	 16u /* batches of a wire in one holding of the token */
 #define AGAIN_NS (200 * NSEC_PER_USEC)
 
-/* The headers as they were on the wire, except for what the ICRC does not cover. */
-static void datagram_set_headers(const u8 dgid[16], struct roce_in *in)
+static void datagram_source(const struct roce_in *in, u8 gid[16])
 {
-	u16 total = htobe16((u16)(ROCE_IP_UDP + in->len)), frag = htobe16(ROCE_IP_DF);
-	u16 port = htobe16(ROCE_UDP_PORT), len = htobe16((u16)(8 + in->len)), csum;
-	u8 *ip = in->head, *udp = in->head + 20;
+	if (in->from.sa.sa_family == AF_INET)
+		gid_map_v4(gid, &in->from.v4.sin_addr);
+	else
+		memcpy(gid, &in->from.v6.sin6_addr, 16);
+}
+
+static u8 *datagram_set_ip4(const u8 sgid[16], const u8 dgid[16], struct roce_in *in)
+{
+	u16 total = htobe16((u16)(ROCE_IP4_UDP + in->len)), frag = htobe16(ROCE_IP_DF), csum;
+	u8 *ip = in->head + ROCE_IP6_UDP - ROCE_IP4_UDP;
 	u32 sum = 0, i;
 
-	memset(ip, 0, ROCE_IP_UDP);
+	memset(ip, 0, ROCE_IP4_UDP);
 	ip[0] = 0x45;
 	memcpy(ip + 2, &total, 2);
 	memcpy(ip + 6, &frag, 2);
 	ip[8] = 64;
 	ip[9] = IPPROTO_UDP;
-	memcpy(ip + 12, &in->from.sin_addr, 4);
+	memcpy(ip + 12, sgid + 12, 4);
 	memcpy(ip + 16, dgid + 12, 4);
 	for (i = 0; i < 20; i += 2)
 		sum += (u32)(ip[i] << 8 | ip[i + 1]);
 	sum = (sum & 0xffff) + (sum >> 16);
 	csum = htobe16((u16) ~((sum & 0xffff) + (sum >> 16)));
 	memcpy(ip + 10, &csum, 2);
-	memcpy(udp, &in->from.sin_port, 2);
+	return ip;
+}
+
+static u8 *datagram_set_ip6(const u8 sgid[16], const u8 dgid[16], struct roce_in *in)
+{
+	u16 len = htobe16((u16)(8 + in->len));
+	u8 *ip = in->head;
+
+	memset(ip, 0, ROCE_IP6_UDP);
+	ip[0] = 0x60;
+	memcpy(ip + 4, &len, 2);
+	ip[6] = IPPROTO_UDP;
+	ip[7] = 64;
+	memcpy(ip + 8, sgid, 16);
+	memcpy(ip + 24, dgid, 16);
+	return ip;
+}
+
+/*
+ * The headers as they were on the wire, except for what the ICRC does not cover. Return: where they
+ * begin.
+ */
+static u8 *datagram_set_headers(const u8 sgid[16], const u8 dgid[16], struct roce_in *in)
+{
+	u16 port = htobe16(ROCE_UDP_PORT), len = htobe16((u16)(8 + in->len));
+	bool v4 = gid_is_v4(dgid);
+	u8 *ip = v4 ? datagram_set_ip4(sgid, dgid, in) : datagram_set_ip6(sgid, dgid, in);
+	u8 *udp = in->head + ROCE_IP6_UDP - 8;
+
+	memcpy(udp, v4 ? &in->from.v4.sin_port : &in->from.v6.sin6_port, 2);
 	memcpy(udp + 2, &port, 2);
 	memcpy(udp + 4, &len, 2);
+	return ip;
 }
 
 /* A group's datagram that this fabric has sent: the switch has delivered it. */
-static bool datagram_is_echo(const struct roce *r, const struct roce_inbox *box,
-			     const struct roce_in *in)
+static bool datagram_is_echo(const struct roce *r, const struct roce_inbox *box, const u8 sgid[16])
 {
 	u32 i;
 
 	for (i = 0; gid_is_mcast(box->gid) && i < r->n; i++)
-		if (!memcmp(r->wire[i].box.gid + 12, &in->from.sin_addr, 4))
+		if (!memcmp(r->wire[i].box.gid, sgid, 16))
 			return true;
 	return false;
-}
-
-static bool datagram_is_admitted(const struct wire_peers *peers, const struct roce_in *in)
-{
-	u8 gid[16];
-
-	gid_map_v4(gid, &in->from.sin_addr);
-	return wire_peers_has(peers, gid);
 }
 
 /*
@@ -108,43 +135,60 @@ static int datagram_read(struct fabric *f, struct roce_in *in, const struct burs
 	return 0;
 }
 
-static int datagram_drop(struct fabric *f, struct roce_inbox *box, const struct roce_in *in,
-			 enum roce_drop why)
+/* Check a datagram and parse it. Return: enum roce_drop; ROCE_DROPS: it is good. */
+static enum roce_drop datagram_parse(struct roce_wire *w, const u8 sgid[16], const u8 dgid[16],
+				     struct roce_in *in, struct roce_pkt *p)
 {
-	roce_drop(f, box->wire, why, in->from.sin_addr);
-	return 0;
+	const u32 harmless = ROCE_BAD_ICRC | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD;
+	const bool v4 = gid_is_v4(dgid);
+	const u32 len = roce_ip_udp(dgid) + in->len;
+	const u8 *ip = datagram_set_headers(sgid, dgid, in);
+
+	if (in->cut || roce_parse(v4 ? ROCE_LINK_IPV4 : ROCE_LINK_IPV6, ip, len, len, p) ||
+	    p->wrong & ~harmless)
+		return ROCE_DROP_MALFORMED;
+	if (p->wrong & ROCE_BAD_ICRC && !(v4 && roce_find_ip_id(ip, len, &p->ip_id)))
+		return ROCE_DROP_BAD_ICRC;
+	w->n.numbered += p->ip_id != 0;
+	p->wrong &= ~(u32)ROCE_BAD_ICRC;
+	return ROCE_DROPS;
+}
+
+/* Make a burst of a packet. Return: as datagram_parse(). */
+static enum roce_drop datagram_to_burst(struct hca *hca, const struct roce_pkt *p,
+					struct packet_burst *b, u32 *fault)
+{
+	int ret = packet_to_burst(hca, p, b, fault);
+
+	if (ret == -ENXIO && datagram_may_introduce(hca, p) && hca_peer_add(hca, p->sgid) >= 0)
+		ret = packet_to_burst(hca, p, b, fault);
+	if (ret || !hca_dev_is_peer(hca, b->b.src_dev))
+		return ROCE_DROP_STRANGER;
+	if (b->b.dst_dev >= hca->n_devs && !burst_is_mcast(&b->b))
+		return ROCE_DROP_NO_PORT;
+	return ROCE_DROPS;
 }
 
 /* Hand a datagram to the engine. Return: 0, or -EAGAIN: offer it again later. */
 static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roce_in *in)
 {
+	enum roce_drop why = ROCE_DROP_FILTERED;
 	struct packet_burst b;
 	struct roce_pkt p;
+	u8 sgid[16];
 	u32 fault;
-	int ret;
 
-	if (datagram_is_echo(f->roce, box, in))
+	datagram_source(in, sgid);
+	if (datagram_is_echo(f->roce, box, sgid))
 		return 0;
-	if (f->roce->filters && !datagram_is_admitted(&f->roce->peers, in))
-		return datagram_drop(f, box, in, ROCE_DROP_FILTERED);
-	datagram_set_headers(box->gid, in);
-	ret = in->cut ? -EMSGSIZE
-		      : roce_parse(ROCE_LINK_IPV4, in->head, ROCE_IP_UDP + in->len,
-				   ROCE_IP_UDP + in->len, &p);
-	if (ret || (p.wrong & ~(u32)(ROCE_BAD_ICRC | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD)))
-		return datagram_drop(f, box, in, ROCE_DROP_MALFORMED);
-	if (p.wrong & ROCE_BAD_ICRC && !roce_find_ip_id(in->head, ROCE_IP_UDP + in->len, &p.ip_id))
-		return datagram_drop(f, box, in, ROCE_DROP_BAD_ICRC);
-	box->wire->n.numbered += p.ip_id != 0;
-	p.wrong &= ~(u32)ROCE_BAD_ICRC;
-	ret = packet_to_burst(f->hca, &p, &b, &fault);
-	if (ret == -ENXIO && datagram_may_introduce(f->hca, &p) &&
-	    hca_peer_add(f->hca, p.sgid) >= 0)
-		ret = packet_to_burst(f->hca, &p, &b, &fault);
-	if (ret || !hca_dev_is_peer(f->hca, b.b.src_dev))
-		return datagram_drop(f, box, in, ROCE_DROP_STRANGER);
-	if (b.b.dst_dev >= f->hca->n_devs && !burst_is_mcast(&b.b))
-		return datagram_drop(f, box, in, ROCE_DROP_NO_PORT);
+	if (!f->roce->filters || wire_peers_has(&f->roce->peers, sgid))
+		why = datagram_parse(box->wire, sgid, box->gid, in, &p);
+	if (why == ROCE_DROPS)
+		why = datagram_to_burst(f->hca, &p, &b, &fault);
+	if (why != ROCE_DROPS) {
+		roce_drop(f, box->wire, why, sgid);
+		return 0;
+	}
 	if (fault == PKT_FAULTS && datagram_is_long_read(f->hca, &b.b))
 		return datagram_read(f, in, &b.b);
 	if (fault == PKT_FAULTS)
@@ -178,7 +222,7 @@ static void inbox_read(struct roce_inbox *box)
 	box->wire->n.received += box->n;
 }
 
-/* What the loop waits for. A group's socket sends nothing. */
+/* Events of the socket. That of a group sends nothing. */
 static u32 inbox_events(const struct roce_inbox *box)
 {
 	bool out = box == &box->wire->box && box->wire->stuck;

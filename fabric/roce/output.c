@@ -9,8 +9,7 @@
 
 #include <sys/epoll.h>
 
-#define FRAME_SIZE (ROCE_ETH + ROCE_IP_UDP + ROCE_DATAGRAM)
-#define STAGE_NS   NSEC_PER_SEC /* a copy that was not continued for so long was abandoned */
+#define STAGE_NS NSEC_PER_SEC /* a copy that was not continued for so long was abandoned */
 
 /* The window of the queue pair is full, and an ACK will ring it. */
 static bool wire_window_is_full(struct hca *hca, const struct burst *b)
@@ -72,38 +71,59 @@ static struct roce_wire *wire_of_source(struct roce *r, const u8 sgid[16])
 	return NULL;
 }
 
+/* A control message with a number, the traffic class. */
+union wire_control {
+	struct cmsghdr align;
+	u8 buf[CMSG_SPACE(sizeof(int))];
+};
+
+static void wire_set_class(struct msghdr *m, union wire_control *ctl, bool v4, int tclass)
+{
+	struct cmsghdr *c;
+
+	m->msg_control = ctl;
+	m->msg_controllen = sizeof(ctl->buf);
+	c = CMSG_FIRSTHDR(m);
+	c->cmsg_level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+	c->cmsg_type = v4 ? IP_TOS : IPV6_TCLASS;
+	c->cmsg_len = CMSG_LEN(sizeof(tclass));
+	memcpy(CMSG_DATA(c), &tclass, sizeof(tclass));
+}
+
+/* Return: bytes of the address. */
+static socklen_t wire_set_address(const u8 gid[16], struct sockaddr_in *v4, struct sockaddr_in6 *v6)
+{
+	*v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
+	*v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
+	memcpy(&v4->sin_addr, gid + 12, 4);
+	memcpy(&v6->sin6_addr, gid, 16);
+	return gid_is_v4(gid) ? sizeof(*v4) : sizeof(*v6);
+}
+
 /* Send @n frames. Return: how many the socket has taken or refused; fewer: it is full. */
 static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, const struct cap_rec *rec,
 			    const u32 *lens, u32 n)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
-	union {
-		struct cmsghdr align;
-		u8 buf[CMSG_SPACE(sizeof(int))];
-	} ctl[ROCE_BATCH];
+	const bool v4 = gid_is_v4(rec->dgid);
+	const u32 head = ROCE_ETH + roce_ip_udp(rec->dgid);
+	union wire_control ctl[ROCE_BATCH];
 	struct mmsghdr m[ROCE_BATCH] = { 0 };
 	struct iovec iov[ROCE_BATCH];
-	int tos = rec->av.traffic_class, ret;
-	struct cmsghdr *c;
+	struct sockaddr_in to4;
+	struct sockaddr_in6 to6;
+	socklen_t len = wire_set_address(rec->dgid, &to4, &to6);
 	u32 i, done = 0;
+	int ret;
 
-	memcpy(&to.sin_addr, rec->dgid + 12, 4);
 	for (i = 0; i < n; i++) {
-		iov[i].iov_base = f->roce->frames + (size_t)i * FRAME_SIZE + ROCE_ETH + ROCE_IP_UDP;
-		iov[i].iov_len = lens[i] - ROCE_ETH - ROCE_IP_UDP;
-		m[i].msg_hdr = (struct msghdr){ .msg_name = &to,
-						.msg_namelen = sizeof(to),
+		iov[i].iov_base = f->roce->frames + (size_t)i * ROCE_FRAME + head;
+		iov[i].iov_len = lens[i] - head;
+		m[i].msg_hdr = (struct msghdr){ .msg_name = v4 ? (void *)&to4 : &to6,
+						.msg_namelen = len,
 						.msg_iov = &iov[i],
 						.msg_iovlen = 1 };
-		if (!tos)
-			continue;
-		m[i].msg_hdr.msg_control = &ctl[i];
-		m[i].msg_hdr.msg_controllen = sizeof(ctl[i].buf);
-		c = CMSG_FIRSTHDR(&m[i].msg_hdr);
-		c->cmsg_level = IPPROTO_IP;
-		c->cmsg_type = IP_TOS;
-		c->cmsg_len = CMSG_LEN(sizeof(tos));
-		memcpy(CMSG_DATA(c), &tos, sizeof(tos));
+		if (rec->av.traffic_class)
+			wire_set_class(&m[i].msg_hdr, &ctl[i], v4, rec->av.traffic_class);
 	}
 	while (done < n) {
 		ret = sendmmsg(w->box.w.fd, m + done, n - done, 0);
@@ -131,7 +151,7 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 		packet_frame_next(v, i, &p);
 		if (i < from)
 			continue;
-		if (roce_build(&p, f->roce->frames + (size_t)k * FRAME_SIZE, FRAME_SIZE, &lens[k]) <
+		if (roce_build(&p, f->roce->frames + (size_t)k * ROCE_FRAME, ROCE_FRAME, &lens[k]) <
 		    0)
 			return n;
 		if (++k < ROCE_BATCH && i + 1 < n)
@@ -189,7 +209,7 @@ static int wire_send(struct fabric *f, const struct burst *b)
 	memcpy(rec.dgid, av->dgid, 16);
 	rec.av = *av;
 	w = wire_of_source(f->roce, rec.sgid);
-	if (!w || !gid_is_v4(rec.dgid))
+	if (!w || gid_is_v4(rec.sgid) != gid_is_v4(rec.dgid))
 		return -EHOSTUNREACH;
 	if (wire_window_is_full(f->hca, b))
 		return -EAGAIN;

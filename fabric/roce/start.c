@@ -9,28 +9,48 @@
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define PEER_NODE      "roce-peers"
-#define SOCKET_BUFFER  (8 << 20) /* the kernel allows less: net.core.rmem_max, wmem_max */
-#define IP_TTL_DEFAULT 64 /* what the engine writes into address vectors */
-
+#define PEER_NODE "roce-peers"
 static char refusal[256];
 
-/* The IPv4 address of a word: itself, or the first one of the interface of that name. */
-static bool wire_find_address(const char *word, struct in_addr *to)
+/* Whether it is an address that a wire of its interface can have. */
+static bool wire_take_address(const struct sockaddr *sa, int family, u8 gid[16])
 {
-	struct ifaddrs *all, *i;
-	bool found = inet_pton(AF_INET, word, to) == 1;
-
-	if (found || getifaddrs(&all))
-		return found;
-	for (i = all; i && !found; i = i->ifa_next) {
-		found = i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
-			!strcmp(i->ifa_name, word);
-		if (found)
-			*to = ((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr;
+	if (!sa || sa->sa_family != family)
+		return false;
+	if (family == AF_INET) {
+		gid_map_v4(gid, &((const struct sockaddr_in *)(const void *)sa)->sin_addr);
+		return true;
 	}
+	memcpy(gid, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+	return gid[0] != 0xfe;
+}
+
+/*
+ * The address that a word means: itself, or the first one of the interface of that name, of IPv4 if
+ * there is one. Addresses of one link only (fe80::/10) need their interface, which paths do not
+ * have.
+ */
+static bool wire_find_address(const char *word, u8 gid[16])
+{
+	static const int families[] = { AF_INET, AF_INET6 };
+	struct ifaddrs *all, *i;
+	struct in_addr ip4;
+	bool found = false;
+	u32 k;
+
+	if (inet_pton(AF_INET, word, &ip4) == 1) {
+		gid_map_v4(gid, &ip4);
+		return true;
+	}
+	if (inet_pton(AF_INET6, word, gid) == 1)
+		return gid[0] != 0xfe;
+	if (getifaddrs(&all))
+		return false;
+	for (k = 0; k < ARRAY_SIZE(families) && !found; k++)
+		for (i = all; i && !found; i = i->ifa_next)
+			found = !strcmp(i->ifa_name, word) &&
+				wire_take_address(i->ifa_addr, families[k], gid);
 	freeifaddrs(all);
 	return found;
 }
@@ -61,52 +81,26 @@ static const char *wire_bind_failed(const struct roce_wire *w, int err)
 	return refusal;
 }
 
-static const char *wire_open_socket(struct fabric *f, struct roce_wire *w, struct in_addr ip)
-{
-	const struct sockaddr_in at = { .sin_family = AF_INET,
-					.sin_port = htons(ROCE_UDP_PORT),
-					.sin_addr = ip };
-	const int one = 1, size = SOCKET_BUFFER, pmtu = IP_PMTUDISC_DO, ttl = IP_TTL_DEFAULT;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
-
-	if (fd < 0)
-		return wire_bind_failed(w, errno);
-	/* As rdma_rxe and HCAs send: no UDP checksum, since the ICRC is stronger. */
-	err = setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &one, sizeof(one)) ||
-	      setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu)) ||
-	      setsockopt(fd, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl)) ||
-	      bind(fd, (const struct sockaddr *)&at, sizeof(at));
-	if (err) {
-		err = errno;
-		close(fd);
-		return wire_bind_failed(w, err);
-	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-	setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &ip, sizeof(ip));
-	setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, sizeof(ttl));
-	err = roce_inbox_open(f, &w->box, fd, ROCE_BATCH);
-	return err ? wire_bind_failed(w, -err) : NULL;
-}
-
 static const char *wire_start(struct fabric *f, struct roce_wire *w, const char *word)
 {
-	struct in_addr ip;
+	int ret;
 
-	if (!wire_find_address(word, &ip)) {
+	if (!wire_find_address(word, w->box.gid)) {
 		snprintf(refusal, sizeof(refusal),
-			 "--roce: %s is no IPv4 address, and no interface with one", word);
+			 "--roce: %s is no IP address, and no interface with one", word);
 		return refusal;
 	}
-	inet_ntop(AF_INET, &ip, w->text, sizeof(w->text));
+	roce_gid_text(w->box.gid, w->text);
 	w->box.wire = w;
-	gid_map_v4(w->box.gid, &ip.s_addr);
 	if (!wire_find_port(f->hca, w)) {
 		snprintf(refusal, sizeof(refusal),
 			 "--roce: no RoCE port of this fabric has the address %s", w->text);
 		return refusal;
 	}
-	return wire_open_socket(f, w, ip);
+	ret = roce_socket_open(w->box.gid);
+	if (ret >= 0)
+		ret = roce_inbox_open(f, &w->box, ret, ROCE_BATCH);
+	return ret ? wire_bind_failed(w, -ret) : NULL;
 }
 
 /* The devices of hosts outside: they have limits, since checks of paths look at them. */
@@ -152,7 +146,7 @@ static bool roce_alloc(struct fabric *f)
 		r->wire[i].box.w.fd = -1;
 	r->payload = malloc(ROCE_DATA_MAX);
 	r->stage.mem = malloc(ROCE_DATA_MAX);
-	r->frames = malloc((size_t)ROCE_BATCH * (ROCE_ETH + ROCE_IP_UDP + ROCE_DATAGRAM));
+	r->frames = malloc((size_t)ROCE_BATCH * ROCE_FRAME);
 	return r->payload && r->stage.mem && r->frames;
 }
 
@@ -160,14 +154,14 @@ u64 roce_guid_salt(const struct opts *o)
 {
 	struct wire_list list;
 	u64 h = FNV1A_BASIS;
-	struct in_addr ip;
+	u8 gid[16];
 	u32 i;
 
 	if (!o->roce[0] || !wire_list_parse(&list, o->roce))
 		return 0;
 	for (i = 0; i < list.n; i++)
-		if (wire_find_address(list.name[i], &ip))
-			h = fnv1a(h, &ip, sizeof(ip));
+		if (wire_find_address(list.name[i], gid))
+			h = fnv1a(h, gid, sizeof(gid));
 	return h;
 }
 

@@ -2,8 +2,8 @@
 /**
  * DOC: wires, inside.
  *
- * A wire is an unconnected UDP socket that is bound to port 4791 of one of the host's IPv4
- * addresses, which is a GID of one of this fabric's ports. The ICRC covers the identification of
+ * A wire is an unconnected UDP socket that is bound to port 4791 of one of the host's addresses,
+ * which is a GID of one of this fabric's ports. The ICRC covers the identification of
  * the IPv4 header, which the kernel writes. On an unconnected socket with IP_PMTUDISC_DO it writes
  * 0, and sets DF: so the sender knows all that the ICRC covers. No privilege is needed.
  *
@@ -22,6 +22,7 @@
 #ifndef FABRIC_ROCE_WIRE_H
 #define FABRIC_ROCE_WIRE_H
 
+#include "emulator/av.h"
 #include "fabric/common/wire_list.h"
 #include "fabric/link/link.h"
 #include "fabric/packet/packet.h"
@@ -36,22 +37,28 @@
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
 #define ROCE_READ_MAX  (64u << 10) /* portion of the answer to a READ request */
 #define ROCE_READ_TURN (1u << 20) /* bytes of such answers in one holding of the token */
-#define ROCE_IP_UDP    28u /* bytes of the IPv4 and UDP headers */
+#define ROCE_IP4_UDP   28u /* bytes of the IPv4 and UDP headers */
+#define ROCE_IP6_UDP   48u
 #define ROCE_ETH       14u
 /* The longest datagram: path MTU 4096 with all headers. */
 #define ROCE_DATAGRAM (4096u + ROCE_HDR_MAX)
+#define ROCE_FRAME    (ROCE_ETH + ROCE_IP6_UDP + ROCE_DATAGRAM)
 
 /**
  * struct roce_in - a datagram. Before its bytes there is room for the headers that the kernel has
  * taken off.
  */
 struct roce_in {
-	u8 head[ROCE_IP_UDP];
+	u8 head[ROCE_IP6_UDP]; /* those of IPv4 at its end */
 	u8 data[ROCE_DATAGRAM];
 	u32 len;
-	u32 asked; /* of a READ request: bytes that the responder has been asked for so far */
+	u32 asked; /* of a READ request: bytes of its answer that were requested so far */
 	bool cut;
-	struct sockaddr_in from;
+	union {
+		struct sockaddr sa;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} from;
 };
 
 /**
@@ -82,14 +89,14 @@ struct roce_group {
  * @at: when a line may follow; @same_at: one about the same address
  */
 struct roce_drop_note {
-	struct in_addr from;
+	u8 from[16];
 	u64 at, same_at;
 };
 
 /** struct roce_wire - a wire. @dev, @port: the port that has its address */
 struct roce_wire {
 	struct roce_inbox box;
-	char text[INET_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN];
 	u32 dev, port;
 	bool stuck; /* the socket was full */
 	/* The burst that was sent in part before the socket was full. */
@@ -126,9 +133,25 @@ extern const struct link_carrier roce_carrier;
 /** roce_writable() - the socket has room again. */
 void roce_writable(struct fabric *f, struct roce_wire *w);
 
+/** roce_ip_udp() - bytes of the IP and UDP headers of packets between such addresses. */
+static inline u32 roce_ip_udp(const u8 gid[16])
+{
+	return gid_is_v4(gid) ? ROCE_IP4_UDP : ROCE_IP6_UDP;
+}
+
+/* --- socket.c --- */
+
+/**
+ * roce_socket_open() - a socket that is bound to the port of RoCE at an address of the host.
+ * Return: the descriptor or -errno.
+ */
+int roce_socket_open(const u8 gid[16]);
+/** roce_gid_text() - an address as a text of INET6_ADDRSTRLEN bytes. */
+const char *roce_gid_text(const u8 gid[16], char *text);
+
 /* --- input.c --- */
 
-/** roce_inbox_open() - allocate @box->in and wait for datagrams of a socket. Return: 0 or -errno. */
+/** roce_inbox_open() - allocate @box->in and watch a socket. Return: 0 or -errno. */
 int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
 /** roce_inbox_close() - close the socket, and forget its datagrams. */
 void roce_inbox_close(struct roce_inbox *box);
@@ -136,7 +159,7 @@ void roce_inbox_close(struct roce_inbox *box);
 /* --- drop.c --- */
 
 /** roce_drop() - count a datagram that is dropped, and log it, now and then. */
-void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, struct in_addr from);
+void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, const u8 from[16]);
 
 /* --- group.c --- */
 

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: sockets of wires.
+ *
+ * The ICRC covers fields that the kernel writes: with DF and on an unconnected socket, it sets the
+ * identification of an IPv4 header to 0 (ip_select_ident_segs()). IPv6 has no such field. RoCE
+ * uses no UDP checksum, since the ICRC is stronger.
+ */
+#include "fabric/roce/wire.h"
+
+#include <arpa/inet.h>
+#include <linux/udp.h>
+#include <unistd.h>
+
+#define SOCKET_BUFFER (8 << 20) /* the kernel allows less: net.core.rmem_max, wmem_max */
+#define HOPS	      64 /* what the engine writes into address vectors */
+
+/** struct socket_opt - an option with a number as its value. */
+struct socket_opt {
+	int level, name, value;
+};
+
+static const struct socket_opt opts4[] = {
+	{ SOL_SOCKET, SO_NO_CHECK, 1 },
+	{ IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO },
+	{ IPPROTO_IP, IP_TTL, HOPS },
+	{ IPPROTO_IP, IP_MULTICAST_TTL, HOPS },
+};
+
+static const struct socket_opt opts6[] = {
+	{ IPPROTO_IPV6, IPV6_V6ONLY, 1 },
+	{ IPPROTO_UDP, UDP_NO_CHECK6_TX, 1 },
+	{ IPPROTO_UDP, UDP_NO_CHECK6_RX, 1 },
+	{ IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO },
+	{ IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0 },
+	{ IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOPS },
+};
+
+static bool socket_set_opts(int fd, const struct socket_opt *o, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (setsockopt(fd, o[i].level, o[i].name, &o[i].value, sizeof(o[i].value)))
+			return false;
+	return true;
+}
+
+static bool socket_bind4(int fd, const u8 gid[16])
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
+
+	memcpy(&at.sin_addr, gid + 12, 4);
+	return socket_set_opts(fd, opts4, ARRAY_SIZE(opts4)) &&
+	       !setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &at.sin_addr, sizeof(at.sin_addr)) &&
+	       !bind(fd, (const struct sockaddr *)&at, sizeof(at));
+}
+
+static bool socket_bind6(int fd, const u8 gid[16])
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
+
+	memcpy(&at.sin6_addr, gid, 16);
+	return socket_set_opts(fd, opts6, ARRAY_SIZE(opts6)) &&
+	       !bind(fd, (const struct sockaddr *)&at, sizeof(at));
+}
+
+int roce_socket_open(const u8 gid[16])
+{
+	const int size = SOCKET_BUFFER;
+	bool v4 = gid_is_v4(gid);
+	int fd, err;
+
+	fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (!(v4 ? socket_bind4(fd, gid) : socket_bind6(fd, gid))) {
+		err = errno;
+		close(fd);
+		return -err;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return fd;
+}
+
+const char *roce_gid_text(const u8 gid[16], char *text)
+{
+	bool v4 = gid_is_v4(gid);
+
+	text[0] = '\0';
+	inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, text, INET6_ADDRSTRLEN);
+	return text;
+}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# slow 5
+# waits
+# settings: one: two fabrics of its own
+# A wire may have an IPv6 address, beside one of IPv4.
+. "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/join.sh"
+. "$TOP/tests/lib/roce.sh"
+need ibv_rc_pingpong ib_write_bw rping
+roce_netns
+
+check "A has wires at both addresses of an interface" on_a fabric start --roce veth0,2001:db8::1
+check "B has, too" on_b fabric start --roce 192.0.2.2,2001:db8::2 --roce-peers 192.0.2.1,2001:db8::/64
+
+# gid_of SIDE ADDRESS - the index of that GID
+gid_of() {
+	"$1" run -- ibv_devinfo -v | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*${2}.*/\1/p" | head -n 1
+}
+GID6=$(gid_of on_a 2001:db8::1)
+is "the address is a GID" "$GID6" "$(gid_of on_b 2001:db8::2)"
+OOB=192.0.2.1
+check "ibv_rc_pingpong" across ibv_rc_pingpong -g "$GID6" -n 100 -s 20000 -c
+check "ibv_ud_pingpong" across ibv_ud_pingpong -g "$GID6" -n 100 -c
+check "ib_write_bw" across ib_write_bw -x "$GID6" -n 50 -s 65536
+check "ib_read_bw" across ib_read_bw -x "$GID6" -n 50 -s 65536
+check "rping" cm_across "rping -s -a 2001:db8::1" "rping -c -a 2001:db8::1 -C 10 -V"
+check "IPv4 at the same time" across ibv_rc_pingpong -g 1 -n 100 -c
+check "all datagrams were good" wires_have_lost_nothing
+v6_only() {
+	on_a status --json | json "all(w['received'] > 50 for w in d['wires'])" | grep -q True
+}
+check "each wire has had its part" v6_only
+done_testing
