@@ -84,6 +84,7 @@ void check_mr_keep(const struct check_obj *c)
  * struct memory_wanted - the region that a request means.
  * @near, @dead: copies of the live region that is nearest to the address, and of a region that had
  *	the key; @ord 0: none
+ * @swapped: of the live region that has the key with its bytes in the other order, 0: none
  */
 struct memory_wanted {
 	u32 key;
@@ -94,6 +95,7 @@ struct memory_wanted {
 	struct check_obj live;
 	struct check_obj near;
 	struct check_obj dead;
+	u32 swapped;
 	u64 distance;
 };
 
@@ -109,11 +111,14 @@ static bool memory_look_at(struct check_obj *c, void *arg)
 {
 	struct memory_wanted *w = arg;
 	u64 distance = memory_distance(&c->mr, w->addr);
+	u32 key = w->remote ? c->mr.rkey : c->mr.lkey;
 
-	if ((w->remote ? c->mr.rkey : c->mr.lkey) == w->key) {
+	if (key == w->key) {
 		w->live = *c;
 		return true;
 	}
+	if (key == __builtin_bswap32(w->key))
+		w->swapped = c->ord;
 	if (distance < w->distance) {
 		w->near = *c;
 		w->distance = distance;
@@ -160,6 +165,18 @@ static const char *memory_missing_right(const struct check_mr *mr, const struct 
 	}
 }
 
+/* Whether an address that leaves its region was sent in the wrong order or width. "": it was not. */
+static const char *memory_address_hint(const struct memory_wanted *w)
+{
+	const struct check_mr *mr = &w->live.mr;
+
+	if (!memory_distance(mr, __builtin_bswap64(w->addr)))
+		return ", in which it is with its bytes swapped";
+	if (!(w->addr >> 32) && !memory_distance(mr, mr->iova >> 32 << 32 | w->addr))
+		return ", in which it is with the upper 32 bits of the region";
+	return "";
+}
+
 /* Says what is wrong with a live region. Return: false: nothing that is known. */
 static bool memory_explain_live(const struct memory_wanted *w, const char *right, char *why,
 				size_t size)
@@ -170,13 +187,15 @@ static bool memory_explain_live(const struct memory_wanted *w, const char *right
 	if (w->pd && mr->pd != w->pd)
 		snprintf(why, size, "mr%u belongs to another PD", w->live.ord);
 	else if (w->addr < mr->iova)
-		snprintf(why, size, "it begins %llu bytes before mr%u [0x%llx, 0x%llx)",
+		snprintf(why, size, "it begins %llu bytes before mr%u [0x%llx, 0x%llx)%s",
 			 (unsigned long long)(mr->iova - w->addr), w->live.ord,
-			 (unsigned long long)mr->iova, (unsigned long long)end);
+			 (unsigned long long)mr->iova, (unsigned long long)end,
+			 memory_address_hint(w));
 	else if (w->addr + w->len > end)
-		snprintf(why, size, "it ends %llu bytes after mr%u [0x%llx, 0x%llx)",
+		snprintf(why, size, "it ends %llu bytes after mr%u [0x%llx, 0x%llx)%s",
 			 (unsigned long long)(w->addr + w->len - end), w->live.ord,
-			 (unsigned long long)mr->iova, (unsigned long long)end);
+			 (unsigned long long)mr->iova, (unsigned long long)end,
+			 memory_address_hint(w));
 	else if (*right)
 		snprintf(why, size, "mr%u was registered without %s", w->live.ord, right);
 	else
@@ -198,6 +217,9 @@ static bool memory_report(enum finding_id id, const char *subject, struct memory
 	if (w->live.ord) {
 		if (!memory_explain_live(w, right, why, sizeof(why)))
 			return false;
+	} else if (w->swapped) {
+		snprintf(why, sizeof(why), "mr%u has %s 0x%x, the same bytes in the other order",
+			 w->swapped, key, __builtin_bswap32(w->key));
 	} else if (w->dead.ord) {
 		other = (struct check_other){ "region deregistered", w->dead.mr.gone };
 		snprintf(why, sizeof(why), "%s 0x%x was that of mr%u, which is deregistered", key,

@@ -52,6 +52,9 @@ seeded QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstan
 seeded WR:LKEY:INVALID lkey_outside qp1, wr_id 0x1: sg_list\[0\] .* it ends 16 bytes after mr1
 seeded WR:LKEY:INVALID lkey_stale qp1, wr_id 0x1: sg_list\[0\] .* was that of mr2, which is deregistered
 seeded WR:RKEY:INVALID rkey_stale qp1, wr_id 0x1: remote memory .* was that of mr2, which is deregistered
+seeded WR:RKEY:INVALID rkey_swapped qp1, wr_id 0x1: remote memory .* the same bytes in the other order
+seeded WR:RKEY:INVALID addr_swapped qp1, wr_id 0x1: remote memory .* in which it is with its bytes swapped
+seeded WR:RKEY:INVALID addr_truncated qp1, wr_id 0x1: remote memory .* with the upper 32 bits of the region
 requests QP:POST:STATE early qp1 is in IBV_QPS_INIT: it takes no send requests before IBV_QPS_RTS
 requests WR:FENCE:MISSING no_fence qp1, wr_id 0x2 sends memory to which wr_id 0x1, which is outstanding, still writes
 requests WR:POST:INVALID inline_large qp1 refuses wr_id 0x0: [0-9]* bytes with IBV_SEND_INLINE: at most [0-9]*

@@ -2,6 +2,8 @@
 /* Mistakes with objects, queues and keys. */
 #include "tests/lib/c/seed.h"
 
+#include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -131,6 +133,43 @@ static void seed_key_stale(struct seed *s, bool remote)
 	seed_close(s);
 }
 
+/* The key, or the address, as a program sends it that converts it once too often, or by htonl(). */
+static void seed_remote(struct seed *s, uint64_t addr, uint32_t rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, 64, s->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.rdma.remote_addr = addr;
+	wr.wr.rdma.rkey = rkey;
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+	seed_must((seed_poll(s) == IBV_WC_SUCCESS) == !s->wrong, "status");
+	seed_close(s);
+}
+
+static void seed_rkey_swapped(struct seed *s)
+{
+	seed_open(s, 32);
+	seed_remote(s, (uintptr_t)s->buf, s->wrong ? htonl(s->mr->rkey) : s->mr->rkey);
+}
+
+static void seed_addr_swapped(struct seed *s)
+{
+	uint64_t addr = (uintptr_t)s->buf;
+
+	seed_open(s, 32);
+	seed_remote(s, s->wrong ? htobe64(addr) : addr, s->mr->rkey);
+}
+
+static void seed_addr_truncated(struct seed *s)
+{
+	uint64_t addr = (uintptr_t)s->buf;
+
+	seed_open(s, 32);
+	seed_remote(s, s->wrong ? (uint32_t)addr : addr, s->mr->rkey);
+}
+
 static void seed_lkey_stale(struct seed *s)
 {
 	seed_key_stale(s, false);
@@ -153,6 +192,9 @@ static const struct seed_case seeds[] = {
 	{ "lkey_outside", seed_lkey_outside },
 	{ "lkey_stale", seed_lkey_stale },
 	{ "rkey_stale", seed_rkey_stale },
+	{ "rkey_swapped", seed_rkey_swapped },
+	{ "addr_swapped", seed_addr_swapped },
+	{ "addr_truncated", seed_addr_truncated },
 };
 
 int main(int argc, char **argv)
