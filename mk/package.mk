@@ -18,6 +18,11 @@ deb: dist ## install what is missing, and build Debian's packages of the last co
 	@$(if $(NO_DEPS),:,tests/deps.sh deb)
 	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/deb.sh $(DIST) $(BUILD)/deb
 
+# What other projects' CI takes from packaging/, on bare roots; needs root, mmdebstrap and npm.
+.PHONY: check-ci
+check-ci: ## run the GitHub action and the GitLab template of packaging/ as their runners would
+	@tests/ci/run
+
 .PHONY: check-packages check-reproducible
 check-packages: ## build, install, use and purge packages on bare roots of Debian SUITES=; needs root and mmdebstrap
 	@tests/packages.sh $(SUITES)

@@ -54,6 +54,11 @@ bare_root_run() {
 
 # bare_root_leave - unmount what bare_root_enter has mounted; again is no error
 bare_root_leave() {
-	[ -z "$BARE_ROOT" ] || ! mountpoint -q "$BARE_ROOT" || umount -R "$BARE_ROOT" || :
+	local tries
+	# A fabric that has just been told to stop still has files of /dev/shm open.
+	for tries in 1 2 3 4 5 6 7 8 9 10; do
+		[ -n "$BARE_ROOT" ] && mountpoint -q "$BARE_ROOT" || break
+		umount -R "$BARE_ROOT" 2>/dev/null || sleep 1
+	done
 	BARE_ROOT=
 }

@@ -31,7 +31,8 @@ known() {
 	local w
 	"$RDMAEMU" fabric start --help >"$TEST_DIR/help"
 	for w in $(grep -ohs 'RDMAEMU_[A-Z_]*[A-Z]' ./* ../docs/guide/ci.md | sort -u); do
-		grep -q "\[$w\]" "$TEST_DIR/help" || grep -q "define $w(" ../include/rdmaemu-test.h || grep -q "\`$w\`" ../docs/reference/environment.md || {
+		grep -q "\[$w\]" "$TEST_DIR/help" || grep -q "define $w(" ../include/rdmaemu-test.h ||
+			grep -q "^    $w: " ../packaging/gitlab/*.yml || grep -q "\`$w\`" ../docs/reference/environment.md || {
 			echo "no such variable: $w"
 			return 1
 		}
