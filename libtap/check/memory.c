@@ -165,7 +165,7 @@ static const char *memory_missing_right(const struct check_mr *mr, const struct 
 	}
 }
 
-/* Whether an address that leaves its region was sent in the wrong order or width. "": it was not. */
+/* Whether an address that leaves its region was sent in the wrong order or width. "": neither. */
 static const char *memory_address_hint(const struct memory_wanted *w)
 {
 	const struct check_mr *mr = &w->live.mr;

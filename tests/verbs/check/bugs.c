@@ -244,7 +244,7 @@ static void bug_transferbench_239(struct seed *s)
 	seed_close(s);
 }
 
-/* What a READ has fetched is sent on, before the READ has completed. */
+/* Memory that a READ fetches is sent on, before the READ has completed. */
 static void bug_ucx_7215(struct seed *s)
 {
 	seed_open(s, 32);
