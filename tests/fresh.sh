@@ -25,7 +25,6 @@ bare_root_can || exit
 tests=${FRESH_TESTS-e2e/perftest/pingpong unit}
 dir=${FRESH_DIR:-$(mktemp -d "${TMPDIR:-/var/tmp}/rdmaemu-fresh.XXXXXX")}
 commit=$(git rev-parse --short HEAD)
-mkdir -p "$dir"
 
 cleanup() {
 	bare_root_leave

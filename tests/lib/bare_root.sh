@@ -22,6 +22,7 @@ bare_root_can() {
 # bare_root_enter SUITE DIR PACKAGES - make the root DIR if it is not there, and mount what programs expect
 bare_root_enter() {
 	BARE_ROOT=$2
+	mkdir -p "${2%/*}"
 	if [ ! -e "$2/etc/debian_version" ]; then
 		if ! mmdebstrap --quiet --variant=apt --include="$3" "$1" "$2" "${FRESH_MIRROR:-$(debian_mirror)}"; then
 			echo "mmdebstrap: no root of $1" >&2
