@@ -23,6 +23,13 @@ deb: dist ## install what is missing, and build Debian's packages of the last co
 check-ci: ## run the GitHub action and the GitLab template of packaging/ as their runners would
 	@tests/ci/run
 
+SBOM := $(BUILD)/rdmaemu.spdx.json
+.PHONY: sbom
+sbom: all ## write the packages of which libraries are linked to build/rdmaemu.spdx.json
+	$(call say,SBOM,$(SBOM))
+	$(Q)python3 packaging/sbom.py $(VERSION) $(BIN) $(REPLAY) $(LIB) $(TAP) $(CTL_SO) >$(SBOM).new && \
+		mv $(SBOM).new $(SBOM)
+
 .PHONY: check-packages check-reproducible
 check-packages: ## build, install, use and purge packages on bare roots of Debian SUITES=; needs root and mmdebstrap
 	@tests/packages.sh $(SUITES)
