@@ -39,6 +39,22 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					  "fails with IBV_EVENT_CQ_ERR",
 					  "Create the CQ with the sum of the depths of its queues, "
 					  "or post less" },
+	[FINDING_ID_ACCEPT_DEPTH] = { "ID:ACCEPT:DEPTH", FINDING_WARNING,
+				      "A connection is accepted with more READs than the peer "
+				      "takes",
+				      "rdma_accept(3), initiator_depth: at most that of the "
+				      "connect request event",
+				      "Take the smaller one of both values" },
+	[FINDING_ID_ACCEPT_EMPTY] = { "ID:ACCEPT:EMPTY", FINDING_INFO,
+				      "A connection is accepted before receives are posted",
+				      "rdma_accept(3); ibv_modify_qp(3), rnr_retry",
+				      "Post receives before rdma_accept(), unless the peer sends "
+				      "nothing at first" },
+	[FINDING_ID_DESTROY_QP] = { "ID:DESTROY:QP", FINDING_WARNING,
+				    "An identifier is destroyed before its queue pair",
+				    "rdma_destroy_id(3), notes: users must free any associated QP "
+				    "first",
+				    "Call rdma_destroy_qp() first" },
 	[FINDING_MR_DEREG_OUTSTANDING] = { "MR:DEREG:OUTSTANDING", FINDING_ERROR,
 					   "Memory is deregistered that an outstanding send "
 					   "request uses",

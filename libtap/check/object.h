@@ -24,6 +24,7 @@
  *  - event.c: events of CQs
  *  - wait.c: waits for them
  *  - modify.c: why ibv_modify_qp() fails
+ *  - identifier.c: identifiers of the rdma_cm
  *  - attribute.c: attributes that it takes, and that do not fit
  *  - user.c: the hooks of the tap
  */
@@ -161,6 +162,12 @@ struct check_ah {
 	u32 uses;
 };
 
+/** struct check_id - @initiator_depth: of the request that it @is_requested by. */
+struct check_id {
+	bool is_requested;
+	u8 initiator_depth;
+};
+
 /**
  * struct check_obj - an object.
  * @stack: where it was created
@@ -181,6 +188,7 @@ struct check_obj {
 		struct check_cq cq;
 		struct check_mr mr;
 		struct check_ah ah;
+		struct check_id id;
 	};
 };
 
@@ -353,6 +361,15 @@ void check_wait(const struct pollfd *fds, size_t n);
 
 /** check_modify_failed() - say why ibv_modify_qp() has returned EINVAL. */
 void check_modify_failed(const struct tap_call *c);
+
+/* --- identifier.c --- */
+
+/** check_id_event() - the program has taken an event. */
+void check_id_event(const struct rdma_cm_event *event);
+/** check_id_accepting() - before rdma_accept(). @param: may be NULL */
+void check_id_accepting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
+/** check_id_ending() - before rdma_destroy_id(). */
+void check_id_ending(const struct rdma_cm_id *cm_id);
 
 /* --- attribute.c --- */
 

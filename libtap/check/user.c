@@ -49,7 +49,11 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 	case VCALL_ibv_destroy_srq:
 		check_events_ending(VOBJ_SRQ, first);
 		break;
+	case VCALL_rdma_accept:
+		check_id_accepting(first, (void *)(uintptr_t)c->args[1]);
+		break;
 	case VCALL_rdma_destroy_id:
+		check_id_ending(first);
 		check_events_ending(VOBJ_ID, first);
 		break;
 	case VCALL_ibv_ack_async_event:
@@ -72,6 +76,12 @@ static void check_call_modified(const struct tap_call *c)
 		check_modify_done(c);
 }
 
+static void check_call_took_cm_event(const struct rdma_cm_event *event)
+{
+	check_cm_event(event, 1);
+	check_id_event(event);
+}
+
 /* Calls that take an event. */
 static void check_call_took_event(const struct tap_call *c)
 {
@@ -80,7 +90,7 @@ static void check_call_took_event(const struct tap_call *c)
 	if (c->call == VCALL_ibv_get_async_event)
 		check_async_event((void *)(uintptr_t)c->args[1], 1);
 	else
-		check_cm_event(*(struct rdma_cm_event *const *)(uintptr_t)c->args[1], 1);
+		check_call_took_cm_event(*(struct rdma_cm_event *const *)(uintptr_t)c->args[1]);
 }
 
 static void check_call_end(struct tap_call *c)

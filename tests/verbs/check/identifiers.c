@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Mistakes with identifiers of the rdma_cm: two that are connected, in one process. */
+#include "tests/lib/c/seed.h"
+
+#include <arpa/inet.h>
+#include <rdma/rdma_cma.h>
+#include <string.h>
+
+struct pair {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener;
+	struct rdma_cm_id *client;
+	struct rdma_cm_id *server;
+};
+
+/* Waits for an event. Return: its identifier. */
+static struct rdma_cm_id *pair_event(struct pair *p, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	seed_must(!rdma_get_cm_event(p->channel, &event), "rdma_get_cm_event");
+	seed_must(event->event == type, rdma_event_str(event->event));
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+static void pair_create_qp(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 } };
+
+	seed_must(!rdma_create_qp(id, NULL, &init), "rdma_create_qp");
+}
+
+/* Up to the request, which the caller accepts. */
+static void pair_request(struct pair *p)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct rdma_conn_param param = { .initiator_depth = 2, .responder_resources = 2 };
+
+	p->channel = rdma_create_event_channel();
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	seed_must(p->channel && !rdma_create_id(p->channel, &p->listener, NULL, RDMA_PS_TCP) &&
+			  !rdma_create_id(p->channel, &p->client, NULL, RDMA_PS_TCP),
+		  "rdma_create_id");
+	seed_must(!rdma_bind_addr(p->listener, (struct sockaddr *)&to) &&
+			  !rdma_listen(p->listener, 1),
+		  "rdma_listen");
+	to.sin_port = rdma_get_src_port(p->listener);
+	seed_must(!rdma_resolve_addr(p->client, NULL, (struct sockaddr *)&to, 2000), "address");
+	pair_event(p, RDMA_CM_EVENT_ADDR_RESOLVED);
+	seed_must(!rdma_resolve_route(p->client, 2000), "route");
+	pair_event(p, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	pair_create_qp(p->client);
+	seed_must(!rdma_connect(p->client, &param), "rdma_connect");
+	p->server = pair_event(p, RDMA_CM_EVENT_CONNECT_REQUEST);
+	pair_create_qp(p->server);
+}
+
+static void pair_accept(struct pair *p, uint8_t depth)
+{
+	struct rdma_conn_param param = { .initiator_depth = depth, .responder_resources = 2 };
+
+	seed_must(!rdma_accept(p->server, &param), "rdma_accept");
+	pair_event(p, RDMA_CM_EVENT_ESTABLISHED);
+	pair_event(p, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static void pair_close(struct pair *p)
+{
+	rdma_destroy_qp(p->server);
+	rdma_destroy_id(p->server);
+	rdma_destroy_qp(p->client);
+	rdma_destroy_id(p->client);
+	rdma_destroy_id(p->listener);
+	rdma_destroy_event_channel(p->channel);
+}
+
+static void seed_depth(struct seed *s)
+{
+	struct pair p;
+
+	pair_request(&p);
+	pair_accept(&p, s->wrong ? 3 : 2);
+	pair_close(&p);
+}
+
+static void seed_empty(struct seed *s)
+{
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+	struct pair p;
+
+	pair_request(&p);
+	if (!s->wrong)
+		seed_must(!ibv_post_recv(p.server->qp, &wr, &bad), "post");
+	pair_accept(&p, 2);
+	pair_close(&p);
+}
+
+static void seed_qp_left(struct seed *s)
+{
+	struct ibv_qp *left;
+	struct pair p;
+
+	pair_request(&p);
+	pair_accept(&p, 2);
+	left = p.server->qp;
+	if (!s->wrong) {
+		pair_close(&p);
+		return;
+	}
+	rdma_destroy_id(p.server);
+	ibv_destroy_qp(left);
+	rdma_destroy_qp(p.client);
+	rdma_destroy_id(p.client);
+	rdma_destroy_id(p.listener);
+	rdma_destroy_event_channel(p.channel);
+}
+
+static const struct seed_case seeds[] = {
+	{ "depth", seed_depth },
+	{ "empty", seed_empty },
+	{ "qp_left", seed_qp_left },
+};
+
+int main(int argc, char **argv)
+{
+	return seed_main(argc, argv, seeds, sizeof(seeds) / sizeof(seeds[0]));
+}
