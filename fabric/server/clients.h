@@ -19,8 +19,8 @@ void client_free(struct fabric *f, struct client *cl);
  */
 int client_extend_segment(struct client *cl, u64 size);
 /**
- * client_seg() - its segment, mapped as far as the client uses it. Token held. Return: NULL: it
- * cannot be mapped now.
+ * client_seg() - its segment, mapped as far as the client uses it. With the token, or for a glance
+ * at what a client has written there. Return: NULL: it cannot be mapped now.
  */
 void *client_seg(struct fabric *f, struct client *cl);
 /** clients_fatal() - tell all clients through shared memory that the fabric has gone. */

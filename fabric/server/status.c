@@ -217,9 +217,11 @@ static struct json_object *status_json_lent(const struct seg_lent_table *t)
 static struct json_object *status_json_clients(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
+	static u64 registered[HCA_MAX_CLIENTS];
 	const struct hca_client *h;
 	const struct client *cl;
 
+	status_registered(f, registered);
 	for (cl = f->clients.list; cl; cl = cl->next) {
 		if (cl->freed)
 			continue;
@@ -237,6 +239,7 @@ static struct json_object *status_json_clients(const struct fabric *f)
 		json_add_int(o, "qps", h->n[TAB_QP]);
 		json_add_int(o, "cqs", h->n[TAB_CQ]);
 		json_add_int(o, "mrs", h->n[TAB_MR]);
+		json_add_int(o, "mr_bytes", registered[cl->id]);
 		json_add_int(o, "pds", h->n[TAB_PD]);
 		json_add_int(o, "objects", status_count_objects(f->hca, cl->id));
 		json_add(o, "lent", status_json_lent(&cl->seg->lent));
@@ -279,6 +282,9 @@ static struct json_object *status_json_qp(const struct fabric *f, const struct h
 	}
 	status_add_peer(o, f, qp);
 	json_add_int(o, "mtu", qp->mtu);
+	json_add_int(o, "send_cq", qp->scq);
+	json_add_int(o, "recv_cq", qp->rcq);
+	json_add_int(o, "in_flight", qp->req.next - qp->req.una);
 	status_add_bool(o, "waits_for_helper", qp->stalled);
 	json_add_int(c, "xmit_packets", qp->req.tx_pkts);
 	json_add_int(c, "xmit_bytes", qp->req.tx_bytes);
@@ -332,7 +338,7 @@ static struct json_object *status_json_nodes(const struct fabric *f)
 	return all;
 }
 
-static struct json_object *status_gather(const struct fabric *f)
+static struct json_object *status_gather(struct fabric *f)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -358,6 +364,7 @@ static struct json_object *status_gather(const struct fabric *f)
 	json_add(o, "devices", status_json_devices(f));
 	json_add(o, "clients", status_json_clients(f));
 	json_add(o, "qps", status_json_qps(f));
+	json_add(o, "cqs", status_cqs(f));
 	json_add(o, "ids", status_cm_ids(f));
 	return o;
 }

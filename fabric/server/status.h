@@ -5,7 +5,7 @@
 #ifndef FABRIC_SERVER_STATUS_H
 #define FABRIC_SERVER_STATUS_H
 
-#include "emulator/types.h"
+#include "emulator/hca.h"
 
 #include <json-c/json.h>
 #include <stdio.h>
@@ -31,6 +31,10 @@ bool process_is_stopped(s32 pid);
 const struct client *status_client(const struct fabric *f, u32 owner);
 /** status_cm_ids() - the identifiers of rdma_cm, including those that outlive their programs. */
 struct json_object *status_cm_ids(const struct fabric *f);
+/** status_cqs() - the completion queues, with the entries that their programs have not polled. */
+struct json_object *status_cqs(struct fabric *f);
+/** status_registered() - bytes of the memory regions of each client. */
+void status_registered(const struct fabric *f, u64 bytes[HCA_MAX_CLIENTS]);
 /** status_wires() - the wires of --roce and their counters. */
 struct json_object *status_wires(const struct fabric *f);
 /** status_members() - the members of the mesh; an empty array if the fabric is not joined. */
