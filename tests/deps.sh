@@ -15,12 +15,12 @@
 #	format	clang-format alone
 set -eu
 
-BUILD="gcc libc6-dev make libjson-c-dev nettle-dev libpcap-dev libdw-dev zlib1g-dev libibverbs-dev librdmacm-dev"
+BUILD="gcc libc6-dev make libjson-c-dev nettle-dev libpcap-dev libdw-dev libncurses-dev zlib1g-dev libibverbs-dev librdmacm-dev"
 DEMO="perftest ibverbs-utils"
 TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy python3-pytest python3-pip python3-setuptools python3-wheel tshark gzip procps util-linux iproute2 pkg-config g++ check libcmocka-dev libgtest-dev abigail-tools
-	prometheus python3-prometheus-client python3-junitparser perl"
+	prometheus python3-prometheus-client python3-junitparser perl tmux"
 ARM64="gcc libc6-dev make gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static dpkg tar util-linux"
 GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86

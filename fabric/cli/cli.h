@@ -22,6 +22,7 @@ int verb_fabric_start(struct opts *o, const struct fabric_paths *p, int argc, ch
 int verb_fabric_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_fabric_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_top(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_up(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_down(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_port_lid(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

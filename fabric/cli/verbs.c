@@ -98,6 +98,15 @@ static const struct verb verbs[] = {
 		   OPT_BIT(OPT_PROMETHEUS),
 	  .group = GROUP_FABRIC,
 	  .run = verb_status },
+	{ .name = "top",
+	  .args = "[OPTION]...",
+	  .summary = "Watch a fabric's queue pairs, rules and journal, as top(1)",
+	  .help = "In a terminal it shows queue pairs with rates, and the keys at the bottom. With "
+		  "--batch it prints the same as text.",
+	  .flags = VERB_COMMON | OPT_BIT(OPT_BATCH) | OPT_BIT(OPT_INTERVAL) |
+		   OPT_BIT(OPT_COUNT_SAMPLES),
+	  .group = GROUP_FABRIC,
+	  .run = verb_top },
 	{ .name = "log",
 	  .args = "[OPTION]...",
 	  .summary = "Show errors and drops of a fabric, each with its cause",

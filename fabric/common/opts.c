@@ -112,6 +112,11 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			"senders" },
 	[OPT_CHROME] = { "chrome", 0, "FILE", NULL, false,
 			 "write FILE for Perfetto and Chrome, compressed if it is called *.gz" },
+	[OPT_BATCH] = { "batch", 'b', NULL, NULL, false, "print samples as text" },
+	[OPT_INTERVAL] = { "interval", 'd', "MS", NULL, false,
+			   "milliseconds between two samples (default: 1000)" },
+	[OPT_COUNT_SAMPLES] = { "count", 'n', "N", NULL, false,
+				"with --batch, end after N samples" },
 	[OPT_LADDER] = { "ladder", 0, NULL, NULL, false,
 			 "print entries as arrows between programs, in the order of time" },
 	[OPT_FORMAT] = { "format", 0, "text|svg|mermaid", NULL, false,
@@ -210,6 +215,7 @@ void opts_init(struct opts *o)
 	snprintf(o->fabric, sizeof(o->fabric), "default");
 	o->linger_ms = LINGER_MS_RUN;
 	o->timeout = 60;
+	o->interval_ms = 1000;
 	o->seed = SEED_DEFAULT;
 	o->ppm = CLOCK_PPM;
 	o->check_exit = EXIT_CHECK;

@@ -85,6 +85,9 @@ enum opt_id {
 	OPT_LOSSY,
 	OPT_ERF,
 	OPT_CHROME,
+	OPT_BATCH,
+	OPT_INTERVAL,
+	OPT_COUNT_SAMPLES,
 	OPT_LADDER,
 	OPT_FORMAT,
 	OPT_DATA,
@@ -277,6 +280,9 @@ struct opts {
 	char tap[PATH_MAX]; /* likewise */
 	char chrome[PATH_MAX]; /* likewise */
 	char lend[2]; /* RDMAEMU_LEND of the program; "": as it is */
+	bool batch;
+	u32 interval_ms;
+	u32 count; /* samples; 0: no limit */
 	bool ladder;
 	enum picture_format format;
 };

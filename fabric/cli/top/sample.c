@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples of a fabric: see top.h. */
+#include "fabric/cli/top/top.h"
+#include "fabric/common/json.h"
+#include "fabric/common/text_io.h"
+#include "fabric/proto/real_time.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char *const counter_keys[TOP_COUNTERS] = {
+	[TOP_TX_BYTES] = "xmit_bytes",	   [TOP_RX_BYTES] = "rcv_bytes",
+	[TOP_TX_PACKETS] = "xmit_packets", [TOP_RX_PACKETS] = "rcv_packets",
+	[TOP_RETRIES] = "retransmissions", [TOP_RNR] = "rcvd_rnr_err",
+};
+
+void top_text(char *to, size_t size, const char *from)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < size && from[i]; i++)
+		to[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+	to[i] = '\0';
+}
+
+int top_connect(struct top_source *s, const struct opts *o, const struct fabric_paths *p)
+{
+	*s = (struct top_source){ .o = o };
+	s->sock = ctl_connect(p->sock);
+	return s->sock < 0 ? s->sock : 0;
+}
+
+/* Ask for text, by m->op. Return: the text, which the caller unmaps, or NULL with *@err set. */
+static char *source_ask(struct top_source *s, struct proto_msg *m, size_t *len, int *err)
+{
+	char *text;
+	int fd = -1;
+
+	m->flags |= PROTO_F_JSON;
+	*err = ctl_call(s->sock, m, &fd);
+	if (!*err && fd < 0)
+		*err = -EPROTO;
+	if (*err)
+		return NULL;
+	*len = 0;
+	text = memfd_map(fd, len);
+	close(fd);
+	return text;
+}
+
+static struct json_object *source_ask_json(struct top_source *s, u32 op, int *err)
+{
+	struct proto_msg m = { .op = op };
+	struct json_tokener *tok;
+	struct json_object *o;
+	size_t len;
+	char *text = source_ask(s, &m, &len, err);
+
+	if (*err)
+		return NULL;
+	tok = json_tokener_new();
+	o = text && tok ? json_tokener_parse_ex(tok, text, (int)len) : NULL;
+	json_tokener_free(tok);
+	if (text)
+		munmap(text, len);
+	if (!o)
+		*err = -EPROTO;
+	return o;
+}
+
+/* --- queue pairs ------------------------------------------------------------------------------ */
+
+static int qp_compare(const void *a, const void *b)
+{
+	const struct top_qp *x = a, *y = b;
+
+	return x->qpn < y->qpn ? -1 : x->qpn > y->qpn;
+}
+
+static void qp_set_rates(struct top_qp *qp, const struct top_sample *before, double seconds)
+{
+	const struct top_qp *old;
+	u32 i;
+
+	if (!before || seconds <= 0 || !before->n_qps)
+		return;
+	old = bsearch(qp, before->qp, before->n_qps, sizeof(*qp), qp_compare);
+	for (i = 0; old && i < TOP_COUNTERS; i++)
+		if (qp->count[i] > old->count[i])
+			qp->rate[i] = (double)(qp->count[i] - old->count[i]) / seconds;
+}
+
+static void qp_read_cq(struct top_qp *qp, struct json_object *o, struct json_object *cqs)
+{
+	u64 number = json_get_int(o, "recv_cq");
+	struct json_object *cq;
+	size_t i;
+
+	for (i = 0; number && i < json_object_array_length(cqs); i++) {
+		cq = json_object_array_get_idx(cqs, i);
+		if (json_get_int(cq, "cq") != number)
+			continue;
+		qp->cq_used = json_get_int(cq, "entries");
+		qp->cq_depth = json_get_int(cq, "depth");
+		return;
+	}
+}
+
+static void qp_read(struct top_qp *qp, struct json_object *o, struct json_object *cqs)
+{
+	struct json_object *counters = json_object_object_get(o, "counters");
+	char peer[TOP_TEXT * 2] = "";
+	u32 i;
+
+	qp->qpn = (u32)json_get_int(o, "qpn");
+	qp->pid = json_get_int(o, "pid");
+	top_text(qp->node, sizeof(qp->node), json_get_str(o, "node"));
+	top_text(qp->program, sizeof(qp->program), json_get_str(o, "name"));
+	top_text(qp->type, sizeof(qp->type), json_get_str(o, "type"));
+	top_text(qp->state, sizeof(qp->state), json_get_str(o, "state"));
+	if (json_get_int(o, "peer_qpn"))
+		snprintf(peer, sizeof(peer), "0x%06x %.40s", (u32)json_get_int(o, "peer_qpn"),
+			 json_get_str(o, "peer_name"));
+	top_text(qp->peer, sizeof(qp->peer), peer);
+	for (i = 0; i < TOP_COUNTERS; i++)
+		qp->count[i] = json_get_int(counters, counter_keys[i]);
+	qp->in_flight = json_get_int(o, "in_flight");
+	qp_read_cq(qp, o, cqs);
+}
+
+static int sample_read_qps(struct top_sample *s, struct json_object *status,
+			   const struct top_sample *before)
+{
+	struct json_object *qps = json_object_object_get(status, "qps");
+	struct json_object *cqs = json_object_object_get(status, "cqs");
+	double seconds = before ? (double)(s->at - before->at) / 1e9 : 0;
+	size_t i, n = json_object_array_length(qps);
+
+	s->qp = calloc(n ? n : 1, sizeof(*s->qp));
+	if (!s->qp)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		qp_read(&s->qp[i], json_object_array_get_idx(qps, i), cqs);
+	s->n_qps = (u32)n;
+	qsort(s->qp, n, sizeof(*s->qp), qp_compare);
+	for (i = 0; i < n; i++) {
+		qp_set_rates(&s->qp[i], before, seconds);
+		s->rate[TOP_TX_BYTES] += s->qp[i].rate[TOP_TX_BYTES];
+		s->rate[TOP_RX_BYTES] += s->qp[i].rate[TOP_RX_BYTES];
+		s->rate[TOP_TX_PACKETS] += s->qp[i].rate[TOP_TX_PACKETS];
+		s->rate[TOP_RETRIES] += s->qp[i].rate[TOP_RETRIES];
+		s->rate[TOP_RNR] += s->qp[i].rate[TOP_RNR];
+	}
+	if (before && s->dropped > before->dropped && seconds > 0)
+		s->dropped_rate = (double)(s->dropped - before->dropped) / seconds;
+	return 0;
+}
+
+/* --- the rest of the status ------------------------------------------------------------------- */
+
+static u64 sample_count(struct json_object *o, const char *key)
+{
+	return json_object_array_length(json_object_object_get(o, key));
+}
+
+static void sample_read_engine(struct top_sample *s, struct json_object *engine)
+{
+	const char *holder = json_get_str(engine, "holder");
+	char text[TOP_LINE];
+
+	if (!strcmp(holder, "client"))
+		snprintf(text, sizeof(text), "in %.16s[%s]%s", json_get_str(engine, "name"),
+			 json_get_str(engine, "pid"),
+			 json_get_int(engine, "stopped") ? ", STOPPED" : "");
+	else
+		snprintf(text, sizeof(text), "%.16s", !strcmp(holder, "none") ? "free" : holder);
+	top_text(s->engine, sizeof(s->engine), text);
+}
+
+static void sample_read_head(struct top_sample *s, struct json_object *status)
+{
+	struct json_object *devices = json_object_object_get(status, "devices"), *ports, *clients;
+	size_t i, k;
+
+	top_text(s->fabric, sizeof(s->fabric), json_get_str(status, "fabric"));
+	sample_read_engine(s, json_object_object_get(status, "engine"));
+	s->uptime_ms = json_get_int(status, "uptime_ms");
+	s->nodes = sample_count(status, "nodes");
+	s->programs = sample_count(status, "clients");
+	s->members = sample_count(status, "members");
+	for (i = 0; i < json_object_array_length(devices); i++) {
+		ports = json_object_object_get(json_object_array_get_idx(devices, i), "ports");
+		for (k = 0; k < json_object_array_length(ports); k++)
+			s->dropped += json_get_int(
+				json_object_object_get(json_object_array_get_idx(ports, k),
+						       "counters"),
+				"dropped");
+	}
+	clients = json_object_object_get(status, "clients");
+	for (i = 0; i < json_object_array_length(clients); i++)
+		s->memory += json_get_int(json_object_array_get_idx(clients, i), "mr_bytes");
+}
+
+/* --- rules and journal ------------------------------------------------------------------------ */
+
+static int fault_compare(const void *a, const void *b)
+{
+	const struct top_fault *x = a, *y = b;
+
+	return x->hits < y->hits ? 1 : x->hits > y->hits ? -1 : 0;
+}
+
+/* The rules with the most hits. */
+static void sample_read_faults(struct top_sample *s, struct json_object *root)
+{
+	struct json_object *all = json_object_object_get(root, "faults"), *rule;
+	struct top_fault f;
+	size_t i;
+
+	s->n_rules = (u32)json_object_array_length(all);
+	for (i = 0; i < s->n_rules; i++) {
+		rule = json_object_array_get_idx(all, i);
+		f = (struct top_fault){ .seen = json_get_int(rule, "seen"),
+					.hits = json_get_int(rule, "hits") };
+		top_text(f.name, sizeof(f.name), json_get_str(rule, "name"));
+		top_text(f.rule, sizeof(f.rule), json_get_str(rule, "rule"));
+		if (s->n_faults < TOP_FAULTS)
+			s->fault[s->n_faults++] = f;
+		else if (f.hits > s->fault[TOP_FAULTS - 1].hits)
+			s->fault[TOP_FAULTS - 1] = f;
+		qsort(s->fault, s->n_faults, sizeof(f), fault_compare);
+	}
+}
+
+static void journal_add(struct top_source *s, struct json_object *entry)
+{
+	struct json_object *who = json_object_object_get(entry, "who");
+	const char *status = json_get_str(entry, "status"), *name = json_get_str(who, "name");
+	char text[TOP_LINE];
+
+	if (s->n_journal == TOP_JOURNAL)
+		memmove(s->journal[0], s->journal[1], sizeof(s->journal) - sizeof(s->journal[0]));
+	else
+		s->n_journal++;
+	snprintf(text, sizeof(text), "%10.3f %s%s%.32s%s%.400s",
+		 (double)json_get_int(entry, "ts") / 1e9, status, *status ? " " : "", name,
+		 *name ? ": " : "", json_get_str(entry, "text"));
+	top_text(s->journal[s->n_journal - 1], TOP_LINE, text);
+}
+
+/* Entries since the sample before. Return: 0 or -errno. */
+static int source_read_journal(struct top_source *s)
+{
+	struct proto_msg m = { .op = PROTO_LOG, .flags = PROTO_F_LINES, .log = s->log };
+	char *text, *copy, *rest, *line;
+	struct json_object *entry;
+	size_t len;
+	int err;
+
+	m.log.floods = UINT64_MAX; /* each entry comes once */
+	text = source_ask(s, &m, &len, &err);
+	if (err)
+		return err;
+	s->log = m.log;
+	copy = rest = text ? strndup(text, len) : NULL;
+	while ((line = strsep(&rest, "\n")) && *line) {
+		entry = json_tokener_parse(line);
+		if (entry)
+			journal_add(s, entry);
+		json_object_put(entry);
+	}
+	free(copy);
+	if (text)
+		munmap(text, len);
+	return 0;
+}
+
+int top_sample_take(struct top_source *s, struct top_sample *new, const struct top_sample *before)
+{
+	struct json_object *status, *faults = NULL;
+	int err;
+
+	*new = (struct top_sample){ .at = real_ns() };
+	status = source_ask_json(s, PROTO_STATUS, &err);
+	if (!err)
+		faults = source_ask_json(s, PROTO_FAULT_LIST, &err);
+	if (!err)
+		err = source_read_journal(s);
+	if (!err) {
+		sample_read_head(new, status);
+		sample_read_faults(new, faults);
+		err = sample_read_qps(new, status, before);
+	}
+	memcpy(new->journal, s->journal, sizeof(new->journal));
+	new->n_journal = s->n_journal;
+	json_object_put(status);
+	json_object_put(faults);
+	return err;
+}
+
+void top_sample_free(struct top_sample *s)
+{
+	free(s->qp);
+	s->qp = NULL;
+	s->n_qps = 0;
+}
