@@ -24,7 +24,9 @@ bare_root_enter() {
 	BARE_ROOT=$2
 	mkdir -p "${2%/*}"
 	if [ ! -e "$2/etc/debian_version" ]; then
-		if ! mmdebstrap --quiet --variant=apt --include="$3" "$1" "$2" "${FRESH_MIRROR:-$(debian_mirror)}"; then
+		# A root that is thrown away need not survive a power cut: dpkg, here and later, waits for no disk.
+		if ! mmdebstrap --quiet --variant=apt --dpkgopt=force-unsafe-io --include="$3" "$1" "$2" \
+			"${FRESH_MIRROR:-$(debian_mirror)}"; then
 			echo "mmdebstrap: no root of $1" >&2
 			exit 1
 		fi
