@@ -28,12 +28,14 @@ INSTALLED := \
 	$(foreach page,$(MAN),644:$(page):$(call man_place,$(page))) \
 	link:rdmaemu.1:share/man/man1/rdmaemu-replay.1 \
 	$(foreach file,$(wildcard profiles/*.conf),644:$(file):share/rdmaemu/profiles/$(notdir $(file))) \
+	$(foreach file,$(wildcard traces/wireshark/rdmaemu/*),644:$(file):share/wireshark/profiles/rdmaemu/$(notdir $(file))) \
 	644:$(SHELLS)/rdmaemu.bash:share/bash-completion/completions/rdmaemu \
 	644:$(SHELLS)/_rdmaemu:share/zsh/site-functions/_rdmaemu \
 	644:$(SHELLS)/rdmaemu.fish:share/fish/vendor_completions.d/rdmaemu.fish
 
 # Folders that nobody else has files in: removed with the last file.
-INSTALLED_FOLDERS := lib/rdmaemu share/rdmaemu/profiles share/rdmaemu
+INSTALLED_FOLDERS := lib/rdmaemu share/rdmaemu/profiles share/rdmaemu share/wireshark/profiles/rdmaemu \
+	share/wireshark/profiles share/wireshark
 
 $(SHELLS)/rdmaemu.bash: SHELL_NAME := bash
 $(SHELLS)/_rdmaemu: SHELL_NAME := zsh
