@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# slow 40
 # settings: one: fabrics of its own
 # The machine runs out of space, descriptors or memory at any call, or kills a process: one clear line, nothing left.
 . "$(dirname "$0")/../lib/lib.sh"
