@@ -7,29 +7,6 @@
  */
 #include "emulator/mem.h"
 
-struct hca_mr *hca_mr_by_key(struct hca *hca, u32 key)
-{
-	struct hca_mr *mr = &hca->mr[(key >> 8) & (HCA_MAX_MR - 1)];
-
-	return key && mr->client && mr->key == key ? mr : NULL;
-}
-
-/* Translate [va, va + len) of a region into its owner's memory. */
-static bool mr_translate(const struct hca_mr *mr, u64 va, u64 len, struct hca_iov *iov)
-{
-	if (va < mr->iova || len > mr->len || va - mr->iova > mr->len - len)
-		return false;
-	iov->addr = mr->kind == MR_NULL ? IOV_NULL : mr->addr + (va - mr->iova);
-	iov->len = len;
-	return true;
-}
-
-/* The client that owns the memory of a region or window. */
-static u32 mr_owner(const struct hca *hca, const struct hca_mr *mr)
-{
-	return (mr->kind < MW_1 ? mr : &hca->mr[mr->mr - 1])->client - 1;
-}
-
 /* --- what is wrong with a key, for the journal ------------------------------------------------ */
 
 #define NEAREST_MAX 65536u /* regions that are compared at most */
@@ -74,8 +51,7 @@ static enum key_fault key_find_fault(const struct hca_mr *mr, u32 pd, u32 qpn,
 	return mr_translate(mr, k->va, k->len, &iov) ? KEY_OWNER : KEY_RANGE;
 }
 
-/* Note for the journal why the key is refused. Return: -EACCES. */
-static __cold int key_refuse(struct hca *hca, u32 pd, u32 qpn, u32 key, u64 va, u64 len, u32 need)
+__cold void mem_key_refuse(struct hca *hca, u32 pd, u32 qpn, u32 key, u64 va, u64 len, u32 need)
 {
 	struct journal_key *k = &hca->key_fault;
 	const struct hca_mr *mr = hca_mr_by_key(hca, key);
@@ -90,7 +66,6 @@ static __cold int key_refuse(struct hca *hca, u32 pd, u32 qpn, u32 key, u64 va, 
 		k->near_len = mr->len;
 		k->access = mr->access;
 	}
-	return -EACCES;
 }
 
 __cold void mem_note_alignment(struct hca *hca, u64 va, u64 len, u32 bits)
@@ -101,8 +76,8 @@ __cold void mem_note_alignment(struct hca *hca, u64 va, u64 len, u32 bits)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
-	      struct hca_mem *mem, u64 *total, u32 *bad)
+int mem_local_list(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need, u64 used,
+		   struct hca_mem *mem, u64 *total, u32 *bad)
 {
 	u32 owner = 0, i;
 
@@ -127,7 +102,8 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 		    !mr_translate(mr, s.addr, len, &mem->iov[mem->n]) ||
 		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
 			*bad = s.lkey;
-			return key_refuse(hca, pd, 0, s.lkey, s.addr, len, need);
+			mem_key_refuse(hca, pd, 0, s.lkey, s.addr, len, need);
+			return -EACCES;
 		}
 		if (likely(mr->kind != MR_NULL))
 			owner = mr->client;
@@ -138,42 +114,15 @@ int mem_local(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32 need
 	return 0;
 }
 
-/* The region or window of a remote key, with all of @need; NULL: it is refused. */
-static const struct hca_mr *mr_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey,
-				      u32 need)
-{
-	const struct hca_mr *mr = hca_mr_by_key(hca, rkey);
-
-	if (!mr || mr->pd != pd || mr->kind == MR_NULL || (mr->access & need) != need)
-		return NULL;
-	return unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn ? NULL : mr;
-}
-
-int mem_remote(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
-	       u32 need, struct hca_mem *mem)
-{
-	const struct hca_mr *mr;
-
-	mem->client = qp->client - 1;
-	mem->kind = MEM_VM;
-	mem->n = 0;
-	if (!len)
-		return 0;
-	mr = mr_remote(hca, qp, pd, rkey, need);
-	if (!mr || !mr_translate(mr, va, len, &mem->iov[0]))
-		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
-	mem->client = mr_owner(hca, mr);
-	mem->n = 1;
-	return 0;
-}
-
 int mem_remote_flush(struct hca *hca, const struct hca_qp *qp, u32 pd, u32 rkey, u64 va, u64 len,
 		     bool whole, u32 need)
 {
 	const struct hca_mr *mr = mr_remote(hca, qp, pd, rkey, need);
 	struct hca_iov iov;
 
-	if (!mr || (!whole && !mr_translate(mr, va, len, &iov)))
-		return key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
+	if (!mr || (!whole && !mr_translate(mr, va, len, &iov))) {
+		mem_key_refuse(hca, pd, qp->qpn, rkey, va, len, need);
+		return -EACCES;
+	}
 	return 0;
 }
