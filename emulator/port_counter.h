@@ -68,6 +68,29 @@ static inline void count_recv(struct hca *hca, const struct hca_qp *qp)
 	fresh_of(hca, qp->dev, qp->attr.port_num, hca->fresh.recvs == UINT16_MAX)->recvs++;
 }
 
+#define FRESH_HALF 0x8000u /* of what @sends and @recvs can count */
+
+/**
+ * fresh_add_message() - a message of one packet of @bytes, and its ACK, have gone from a port to
+ * itself, and with @send a SEND and its receive have completed.
+ * Return: false: nothing was counted; the fresh counts are another port's, or soon full.
+ */
+static inline __attribute__((always_inline)) bool fresh_add_message(struct hca *hca, u32 dev,
+								    u32 port, u32 bytes, bool send)
+{
+	struct hca_fresh *f = &hca->fresh;
+
+	if (unlikely(f->key != fresh_key(dev, port) || f->n + 2u > FRESH_MAX ||
+		     bytes > FRESH_BYTES || ((f->sends | f->recvs) & FRESH_HALF)))
+		return false;
+	f->n += 2;
+	f->pkts[MOVE_LOOPED] += 2;
+	f->bytes[MOVE_LOOPED] += bytes;
+	f->sends += send;
+	f->recvs += send;
+	return true;
+}
+
 /* --- port_counter.c --- */
 
 /**

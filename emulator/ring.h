@@ -13,6 +13,34 @@ static inline struct seg_hdr *seg_of(struct engine *e, u32 owner)
 	return e->ops->seg(e->ctx, owner - 1);
 }
 
+/*
+ * From here on the compiler takes the pointer for any pointer. Otherwise it computes the place in a
+ * table again at each use, to have a register more in between.
+ */
+#define keep_pointer(p) __asm__("" : "+r"(p))
+
+/** copy_small() - copy a payload that lies in a slot or an entry, without a call. */
+static inline void copy_small(void *dst, const void *src, u32 len)
+{
+	u8 *to = dst;
+	const u8 *from = src;
+
+	for (; len >= 8; len -= 8, to += 8, from += 8)
+		memcpy(to, from, 8);
+	if (len & 4) {
+		memcpy(to, from, 4);
+		to += 4;
+		from += 4;
+	}
+	if (len & 2) {
+		memcpy(to, from, 2);
+		to += 2;
+		from += 2;
+	}
+	if (len & 1)
+		*to = *from;
+}
+
 static inline void *seg_ptr(struct seg_hdr *seg, u64 off)
 {
 	return (char *)seg + off;
@@ -72,18 +100,24 @@ static inline u32 sq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 {
 	const struct wq_ctl *ctl = seg_ptr(seg, qp->sq_ring);
 	const struct req_state *s = &qp->req;
-	u32 prod = qp->sq_depth ? load_acquire(&ctl->prod) : 0;
-	u32 ahead = prod - s->una;
+	u32 prod, ahead;
 
-	return qp->sq_depth && ahead <= qp->sq_depth && ahead >= s->next - s->una ? prod : s->next;
+	if (unlikely(!qp->sq_depth))
+		return s->next;
+	prod = load_acquire(&ctl->prod);
+	ahead = prod - s->una;
+	return likely(ahead <= qp->sq_depth && ahead >= s->next - s->una) ? prod : s->next;
 }
 
 static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 {
 	const struct wq_ctl *ctl = seg_ptr(seg, qp->rq_ring);
-	u32 prod = qp->rq_depth ? load_acquire(&ctl->prod) : 0;
+	u32 cons = qp->resp.rq_cons, prod;
 
-	return qp->rq_depth && prod - qp->resp.rq_cons <= qp->rq_depth ? prod : qp->resp.rq_cons;
+	if (unlikely(!qp->rq_depth))
+		return cons;
+	prod = load_acquire(&ctl->prod);
+	return likely(prod - cons <= qp->rq_depth) ? prod : cons;
 }
 
 static inline u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)

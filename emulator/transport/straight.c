@@ -34,44 +34,42 @@
 
 #define straight_inline static inline __attribute__((always_inline))
 
+/* From here on the compiler takes no value in memory for known: it adds to what was copied. */
+#define keep_values() __asm__("" ::: "memory")
+
 /**
- * struct straight - a request and what it needs on both sides.
+ * struct straight - a request and what it needs on both sides. Its address goes to inline functions
+ * only, so that the compiler keeps it in registers.
+ * @write: an RDMA WRITE, with or without immediate; otherwise a SEND
  * @slot: in the ring, which the program can still write to: each field is read once
- * @op, @flags: of the WQE: enum ib_wr_opcode, enum ib_send_flags
+ * @flags: enum ib_send_flags; @imm: with immediate
  * @va, @rkey: of a WRITE
- * @src: its payload, unless @in_wqe: @len bytes at @slot->sge
- * @rwqe: the receive that it takes; NULL: none
- * @dst: where the payload goes, unless @in_cqe
+ * @recv: it takes the receive @rwqe, and completes in @rcq
+ * @signaled: it completes in @scq
+ * @in_wqe: the payload is at @slot->sge; @in_cqe: it goes to the receive's entry
  */
 struct straight {
+	struct hca *hca;
 	struct hca_qp *qp, *peer;
 	struct seg_hdr *seg, *peer_seg;
 	const struct sq_wqe *slot;
 	const struct rq_wqe *rwqe;
-	u32 op;
+	struct hca_cq *scq, *rcq;
+	u64 va;
+	u32 rkey;
 	u32 flags;
 	u32 len;
-	u32 rkey;
-	u64 va;
+	bool write;
+	bool imm;
+	bool recv;
+	bool signaled;
 	bool in_wqe;
 	bool in_cqe;
-	struct hca_mem src, dst;
 };
-
-straight_inline bool straight_is_write(u32 op)
-{
-	return op <= WR_RDMA_WRITE_WITH_IMM;
-}
-
-straight_inline bool straight_has_imm(u32 op)
-{
-	return op == WR_RDMA_WRITE_WITH_IMM || op == WR_SEND_WITH_IMM;
-}
 
 /* Nothing is outstanding, and the HCA has no request of its own under way. */
 straight_inline bool req_is_idle(const struct req_state *s)
 {
-	_Static_assert(sizeof(s->next_off) == sizeof(u64), "no bit of it is lost");
 	return !((s->una ^ s->next) | (s->una_psn ^ s->next_psn) | s->next_off | s->rd_out |
 		 s->own | (s->flags & REQ_FIN));
 }
@@ -83,8 +81,10 @@ straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const 
 
 	if (qp->type != QPT_RC || qp->state != QPS_RTS || e->ops->fault || !req_is_idle(&qp->req))
 		return NULL;
+	/* The peer's path is then @qp->back: both of its own are made of the same attributes. */
 	peer = wire_loop_peer(e, &qp->path);
-	if (unlikely(!peer || peer->state != QPS_RTS || !path_is_same(&peer->path, &qp->back)))
+	keep_pointer(peer);
+	if (unlikely(!peer || peer->state != QPS_RTS))
 		return NULL;
 	return likely(peer->resp.epsn == qp->req.next_psn && !(peer->resp.flags & RESP_IN_MSG))
 		       ? peer
@@ -92,17 +92,14 @@ straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const 
 }
 
 /* The WQE: as wqe_check(). */
-straight_inline bool straight_take_wqe(struct engine *e, struct straight *t)
+straight_inline bool straight_take_wqe(struct straight *t, struct hca_mem *src)
 {
 	const struct hca_qp *qp = t->qp;
 	const struct sq_wqe *w = t->slot;
 	u32 n, bad;
 	u64 len;
 
-	t->op = load_relaxed(&w->opcode);
 	t->flags = load_relaxed(&w->send_flags);
-	if (t->op > WR_SEND_WITH_IMM || !(qp->wr_mask >> t->op & 1) || (t->flags & SEND_FENCE))
-		return false;
 	t->in_wqe = load_relaxed(&w->hw) & SQ_HW_INLINE;
 	if (likely(t->in_wqe)) {
 		len = load_relaxed(&w->total_len);
@@ -111,172 +108,203 @@ straight_inline bool straight_take_wqe(struct engine *e, struct straight *t)
 	} else {
 		n = load_relaxed(&w->num_sge);
 		if (n > qp->max_sge ||
-		    mem_local(e->hca, qp->pd, w->sge, n, 0, ~0ULL, &t->src, &len, &bad))
+		    mem_local(t->hca, qp->pd, w->sge, n, 0, ~0ULL, src, &len, &bad))
 			return false;
 	}
 	t->len = (u32)len;
-	return len <= min_u32(min_u32(qp->mtu, t->peer->mtu), qp->max_msg);
+	return len <= qp->mtu && len <= t->peer->mtu && len <= qp->max_msg &&
+	       !(t->flags & SEND_FENCE);
 }
 
 /* A WRITE's memory: as resp_write(). */
-straight_inline bool straight_take_target(struct engine *e, struct straight *t)
+straight_inline bool straight_take_target(struct straight *t, struct hca_mem *dst)
 {
 	const struct hca_qp *peer = t->peer;
 
 	t->rkey = load_relaxed(&t->slot->rkey);
 	t->va = load_relaxed(&t->slot->remote_addr);
 	return (peer->attr.access & ACC_REMOTE_WRITE) &&
-	       !mem_remote(e->hca, peer, peer->pd, t->rkey, t->va, t->len, ACC_REMOTE_WRITE,
-			   &t->dst);
+	       !mem_remote(t->hca, peer, peer->pd, t->rkey, t->va, t->len, ACC_REMOTE_WRITE, dst);
 }
 
 /* The receive that the request takes: its queue is the QP's own. */
 straight_inline bool straight_take_recv(struct straight *t)
 {
 	const struct hca_qp *peer = t->peer;
+	u32 cons = peer->resp.rq_cons;
 
-	if (peer->srq || peer->resp.rq_cons == rq_posted(t->peer_seg, peer))
-		return false;
-	t->rwqe = rq_slot(t->peer_seg, peer, peer->resp.rq_cons);
-	return true;
+	t->rcq = &t->hca->cq[peer->rcq];
+	t->rwqe = rq_slot(t->peer_seg, peer, cons);
+	keep_pointer(t->rcq);
+	keep_pointer(t->rwqe);
+	return !peer->srq && cons != rq_posted(t->peer_seg, peer);
 }
 
 /* A SEND's memory: as rx_place(). */
-straight_inline bool straight_take_list(struct engine *e, struct straight *t)
+straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 {
 	const struct hca_qp *peer = t->peer;
 	u32 n = min_u32(load_relaxed(&t->rwqe->num_sge), peer->max_rsge), bad;
 	u64 room;
 
-	if (mem_local(e->hca, peer->pd, t->rwqe->sge, n, ACC_LOCAL_WRITE, t->len, &t->dst, &room,
+	if (mem_local(t->hca, peer->pd, t->rwqe->sge, n, ACC_LOCAL_WRITE, t->len, dst, &room,
 		      &bad) ||
 	    t->len > room)
 		return false;
-	t->in_cqe = t->in_wqe && t->len <= CQE_INLINE && t->dst.client == peer->client - 1;
+	t->in_cqe = t->in_wqe && t->len <= CQE_INLINE && dst->client == peer->client - 1;
 	return true;
 }
 
-/* Room for the completions, which cq_reserve() then finds without a look at the client's index. */
-straight_inline bool straight_has_room(const struct engine *e, const struct straight *t)
+/* Room for @n entries, which cq_reserve() finds without a look at the client's index. */
+straight_inline bool cq_has_slots(const struct hca_cq *cq, u32 n)
 {
-	const struct hca_cq *scq = &e->hca->cq[t->qp->scq], *rcq = &e->hca->cq[t->peer->rcq];
-	u32 sends = t->flags & SEND_SIGNALED ? 1 : 0, recvs = t->rwqe ? 1 : 0;
+	return !cq->overrun && cq->prod - cq->cons + n <= cq->depth;
+}
 
-	if (scq == rcq)
-		sends += recvs;
-	return (!sends || (!scq->overrun && scq->prod - scq->cons + sends <= scq->depth)) &&
-	       (!recvs || (!rcq->overrun && rcq->prod - rcq->cons + recvs <= rcq->depth));
+/* Room for the completions. */
+straight_inline bool straight_has_room(struct straight *t)
+{
+	t->signaled = t->flags & SEND_SIGNALED;
+	t->scq = &t->hca->cq[t->qp->scq];
+	keep_pointer(t->scq);
+	if (t->signaled && !cq_has_slots(t->scq, t->recv && t->scq == t->rcq ? 2 : 1))
+		return false;
+	return !t->recv || cq_has_slots(t->rcq, 1);
 }
 
 straight_inline struct cqe *straight_cqe(struct seg_hdr *seg, const struct hca_cq *cq)
 {
-	struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR);
+	struct cqe *ring = seg_ptr(seg, cq->ring + CQ_HDR),
+		   *cqe = &ring[cq->prod & (cq->depth - 1)];
 
-	return &ring[cq->prod & (cq->depth - 1)];
+	keep_pointer(cqe);
+	return cqe;
 }
 
 /* Copy the payload, as resp_fetch(). */
-straight_inline bool straight_copy(struct engine *e, struct straight *t, struct cqe *cqe)
+straight_inline bool straight_copy(struct engine *e, const struct straight *t,
+				   const struct hca_mem *dst, struct hca_mem *src, struct cqe *cqe)
 {
-	const struct hca_qp *qp = t->qp, *peer = t->peer;
+	const struct hca_qp *qp = t->qp;
 
 	if (!t->len)
 		return true;
 	if (t->in_cqe) {
-		memcpy(cqe->data, t->slot->sge, t->len);
+		copy_small(cqe->data, t->slot->sge, t->len);
 		return true;
 	}
 	if (t->in_wqe) {
-		t->src.client = qp->client - 1;
-		t->src.kind = MEM_SEG;
-		t->src.n = 1;
-		t->src.iov[0].addr = (u64)((const char *)t->slot->sge - (const char *)t->seg);
-		t->src.iov[0].len = t->len;
+		src->client = qp->client - 1;
+		src->kind = MEM_SEG;
+		src->n = 1;
+		src->iov[0].addr = (u64)((const char *)t->slot->sge - (const char *)t->seg);
+		src->iov[0].len = t->len;
 	}
-	return !e->ops->copy(e->ctx, &t->dst, 0, &t->src, 0, t->len,
-			     (u64)peer->qpn << 32 | qp->req.next_psn << 1 | 1);
+	return !e->ops->copy(e->ctx, dst, 0, src, 0, t->len,
+			     (u64)t->peer->qpn << 32 | qp->req.next_psn << 1 | 1);
 }
 
-/* The fields of an entry that the two kinds have in common. */
-straight_inline void straight_fill_cqe(struct engine *e, const struct hca_cq *cq, u32 qpn,
-				       u64 wr_id, u32 slot, struct cqe *cqe)
-{
-	cqe->wr_id = wr_id;
-	cqe->ts = cq_timestamp(e, cq);
-	cqe->qpn = qpn;
-	cqe->slot = slot;
-	cqe->vendor_err = 0;
-	cqe->status = WCS_SUCCESS;
-}
-
-straight_inline void straight_fill_recv(struct engine *e, const struct straight *t,
-					const struct hca_cq *cq, struct cqe *cqe)
+straight_inline void straight_fill_recv(struct engine *e, const struct straight *t, struct cqe *cqe)
 {
 	const struct hca_qp *peer = t->peer;
-	bool imm = straight_has_imm(t->op);
 
-	straight_fill_cqe(e, cq, peer->qpn, t->rwqe->wr_id, peer->resp.rq_cons, cqe);
+	cqe->wr_id = t->rwqe->wr_id;
+	cqe->ts = cq_timestamp(e, t->rcq);
 	cqe->byte_len = t->len;
-	cqe->imm = imm ? load_relaxed(&t->slot->imm) : 0;
+	cqe->imm = t->imm ? load_relaxed(&t->slot->imm) : 0;
+	cqe->qpn = peer->qpn;
 	cqe->src_qp = peer->attr.dest_qpn;
-	cqe->opcode = straight_is_write(t->op) ? WCO_RECV_RDMA_WITH_IMM : WCO_RECV;
-	cqe->wc_flags = imm ? WCF_WITH_IMM : 0;
+	cqe->slot = peer->resp.rq_cons;
+	cqe->vendor_err = 0;
+	cqe->status = WCS_SUCCESS;
+	cqe->opcode = t->write ? WCO_RECV_RDMA_WITH_IMM : WCO_RECV;
+	cqe->wc_flags = t->imm ? WCF_WITH_IMM : 0;
 	cqe->flags = t->in_cqe && t->len ? CQE_RECV | CQE_HAS_DATA : CQE_RECV;
 }
 
-/* The responder's commit, as resp_advance() and rx_done() make it. */
-straight_inline void straight_commit_recv(struct engine *e, struct straight *t, struct cqe *cqe)
+straight_inline void straight_fill_send(struct engine *e, const struct straight *t, struct cqe *cqe)
 {
-	struct hca_commit *c = &e->hca->commit;
+	cqe->wr_id = load_relaxed(&t->slot->wr_id);
+	cqe->ts = cq_timestamp(e, t->scq);
+	cqe->byte_len = 0;
+	cqe->imm = 0;
+	cqe->qpn = t->qp->qpn;
+	cqe->src_qp = 0;
+	cqe->slot = t->qp->req.una;
+	cqe->vendor_err = 0;
+	cqe->status = WCS_SUCCESS;
+	cqe->opcode = t->write ? WCO_RDMA_WRITE : WCO_SEND;
+	cqe->wc_flags = 0;
+	cqe->flags = 0;
+}
+
+/* As commit_fill(), of a commit that changes neither the QP's state nor a tag. @cq: NULL: none */
+straight_inline struct hca_commit *straight_begin(struct hca *hca, const struct hca_qp *qp, u32 cq,
+						  u32 prod)
+{
+	struct hca_commit *c = &hca->commit;
+
+	c->qp = qp_slot(qp);
+	c->qp_state = QPS_RTS;
+	c->cq = cq;
+	c->cq_prod = prod;
+	c->srq = 0;
+	return c;
+}
+
+/* The responder's commit, as resp_advance() and rx_done() make it. */
+straight_inline void straight_commit_recv(struct engine *e, const struct straight *t,
+					  struct cqe *cqe)
+{
 	struct hca_qp *peer = t->peer;
-	struct hca_cq *cq = cqe ? &e->hca->cq[peer->rcq] : NULL;
+	u32 prod = t->recv ? t->rcq->prod + 1 : 0;
+	struct hca_commit *c = straight_begin(t->hca, peer, t->recv ? peer->rcq + 1 : 0, prod);
 	struct resp_state *s = &c->resp;
 
-	commit_fill(c, e, peer, peer->state, cq);
-	*s = peer->resp;
+	state_copy(s, &peer->resp);
+	keep_values();
 	s->epsn = psn_add(s->epsn, 1);
 	s->msn = (s->msn + 1) & IB_PSN_MASK;
 	s->flags &= ~(u32)(RESP_NAK_SENT | RESP_UNEXPECTED);
-	s->op = straight_is_write(t->op) ? BOP_WRITE : BOP_SEND;
+	s->op = t->write ? BOP_WRITE : BOP_SEND;
 	s->off = 0;
 	s->rx_pkts++;
 	s->rx_bytes += t->len;
-	if (straight_is_write(t->op)) {
+	if (t->write) {
 		s->va = t->va;
 		s->rkey = t->rkey;
 		s->len = t->len;
 	}
-	if (cqe) {
+	if (t->recv) {
 		s->held = 0;
 		s->rq_cons++;
 	}
 	store_between(&c->valid, COMMIT_RESP);
-	peer->resp = *s;
-	commit_end(c, e, peer, peer->state, cq, cqe);
-	if (cqe && unlikely(cq->chan))
-		cq_notify(e, t->peer_seg, cq, t->flags & SEND_SOLICITED);
+	state_copy(&peer->resp, s);
+	if (t->recv)
+		commit_entry(t->rcq, cqe, prod);
+	store_between(&c->valid, 0);
+	if (t->recv && unlikely(t->rcq->chan))
+		cq_notify(e, t->peer_seg, t->rcq, t->flags & SEND_SOLICITED);
 }
 
 /* The requester's commit: sent, acknowledged, and complete. */
-straight_inline void straight_commit_send(struct engine *e, struct straight *t)
+straight_inline void straight_commit_send(struct engine *e, const struct straight *t)
 {
-	struct hca_commit *c = &e->hca->commit;
 	struct hca_qp *qp = t->qp;
-	struct hca_cq *cq = t->flags & SEND_SIGNALED ? &e->hca->cq[qp->scq] : NULL;
-	struct cqe *cqe = cq ? straight_cqe(t->seg, cq) : NULL;
-	struct req_state *s = &c->req;
+	u32 prod = t->signaled ? t->scq->prod + 1 : 0;
+	struct cqe *cqe = NULL;
+	struct hca_commit *c;
+	struct req_state *s;
 
-	if (cqe) {
-		straight_fill_cqe(e, cq, qp->qpn, load_relaxed(&t->slot->wr_id), qp->req.una, cqe);
-		cqe->byte_len = 0;
-		cqe->imm = 0;
-		cqe->src_qp = 0;
-		cqe->opcode = straight_is_write(t->op) ? WCO_RDMA_WRITE : WCO_SEND;
-		cqe->wc_flags = 0;
-		cqe->flags = 0;
+	if (t->signaled) {
+		cqe = straight_cqe(t->seg, t->scq);
+		straight_fill_send(e, t, cqe);
 	}
-	commit_fill(c, e, qp, qp->state, cq);
-	*s = qp->req;
+	c = straight_begin(t->hca, qp, t->signaled ? qp->scq + 1 : 0, prod);
+	s = &c->req;
+	state_copy(s, &qp->req);
+	keep_values();
 	s->next++;
 	s->una++;
 	s->next_psn = psn_add(s->next_psn, 1);
@@ -287,55 +315,77 @@ straight_inline void straight_commit_send(struct engine *e, struct straight *t)
 		s->sent = s->next;
 	req_progress(qp, s);
 	store_between(&c->valid, COMMIT_REQ);
-	qp->req = *s;
-	commit_end(c, e, qp, qp->state, cq, cqe);
-	if (cqe && unlikely(cq->chan))
-		cq_notify(e, t->seg, cq, false);
+	state_copy(&qp->req, s);
+	if (t->signaled)
+		commit_entry(t->scq, cqe, prod);
+	store_between(&c->valid, 0);
+	if (t->signaled && unlikely(t->scq->chan))
+		cq_notify(e, t->seg, t->scq, false);
 }
 
 /* The request and its ACK, and the message. */
-straight_inline void straight_count(struct engine *e, const struct straight *t)
+straight_inline void straight_count(const struct straight *t)
 {
 	const struct hca_path *path = &t->qp->path;
 
-	if (!straight_is_write(t->op)) {
-		count_recv(e->hca, t->peer);
-		count_send(e->hca, t->qp);
+	if (likely(fresh_add_message(t->hca, path->src_dev, path->src_port, t->len, !t->write)))
+		return;
+	if (!t->write) {
+		count_recv(t->hca, t->peer);
+		count_send(t->hca, t->qp);
 	}
-	port_count_packets(e->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, 0);
-	port_count_packets(e->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, t->len);
+	port_count_packets(t->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, 0);
+	port_count_packets(t->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, t->len);
+}
+
+/* The request of a WQE of which the opcode is known. Inlined for each kind. */
+straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bool write)
+{
+	struct hca_mem src, dst;
+	struct cqe *cqe = NULL;
+
+	t->write = write;
+	t->recv = !write || t->imm;
+	if (!straight_take_wqe(t, &src))
+		return false;
+	t->peer_seg = seg_of(e, t->peer->client);
+	t->in_cqe = false;
+	if (unlikely(!t->peer_seg) || (t->write && !straight_take_target(t, &dst)) ||
+	    (t->recv && !straight_take_recv(t)) || !straight_has_room(t) ||
+	    (!t->write && !straight_take_list(t, &dst)))
+		return false;
+	if (t->recv)
+		cqe = straight_cqe(t->peer_seg, t->rcq);
+	if (unlikely(!straight_copy(e, t, &dst, &src, cqe)))
+		return false;
+	if (t->recv)
+		straight_fill_recv(e, t, cqe);
+	straight_commit_recv(e, t, cqe);
+	straight_commit_send(e, t);
+	straight_count(t);
+	e->budget_bytes -= t->len;
+	e->budget_wrs--;
+	return true;
 }
 
 bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
-	struct straight t;
-	struct cqe *cqe = NULL;
+	struct straight t = { .hca = e->hca, .qp = qp, .seg = seg };
+	u32 op;
 
-	t.qp = qp;
 	t.peer = straight_find_peer(e, qp);
 	if (!t.peer)
 		return false;
-	t.seg = seg;
 	t.slot = sq_slot(seg, qp, qp->req.next);
-	if (!straight_take_wqe(e, &t))
+	keep_pointer(t.slot);
+	op = load_relaxed(&t.slot->opcode);
+	if (unlikely(op > WR_SEND_WITH_IMM || !(qp->wr_mask >> op & 1)))
 		return false;
-	t.peer_seg = seg_of(e, t.peer->client);
-	t.rwqe = NULL;
-	t.in_cqe = false;
-	if (!t.peer_seg || (straight_is_write(t.op) && !straight_take_target(e, &t)) ||
-	    (t.op != WR_RDMA_WRITE && !straight_take_recv(&t)) || !straight_has_room(e, &t) ||
-	    (!straight_is_write(t.op) && !straight_take_list(e, &t)))
-		return false;
-	if (t.rwqe)
-		cqe = straight_cqe(t.peer_seg, &e->hca->cq[t.peer->rcq]);
-	if (!straight_copy(e, &t, cqe))
-		return false;
-	if (cqe)
-		straight_fill_recv(e, &t, &e->hca->cq[t.peer->rcq], cqe);
-	straight_commit_recv(e, &t, cqe);
-	straight_commit_send(e, &t);
-	straight_count(e, &t);
-	e->budget_bytes -= t.len;
-	e->budget_wrs--;
-	return true;
+	t.imm = op & 1;
+	_Static_assert((WR_RDMA_WRITE_WITH_IMM & WR_SEND_WITH_IMM & 1) &&
+			       !((WR_RDMA_WRITE | WR_SEND) & 1),
+		       "of the four, those with immediate are odd");
+	/* Two copies of the code, each without the branches of the other. */
+	return op <= WR_RDMA_WRITE_WITH_IMM ? straight_carry_out(e, &t, true)
+					    : straight_carry_out(e, &t, false);
 }

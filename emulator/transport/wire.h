@@ -11,11 +11,10 @@
 /** path_is_same() - whether two paths are the same, in every field. */
 static inline bool path_is_same(const struct hca_path *a, const struct hca_path *b)
 {
-	u64 x[3], y[3];
+	typedef u64 __attribute__((may_alias, aligned(4))) word;
+	const word *x = (const word *)a, *y = (const word *)b;
 
-	_Static_assert(sizeof(*a) == sizeof(x), "three words");
-	memcpy(x, a, sizeof(x));
-	memcpy(y, b, sizeof(y));
+	_Static_assert(sizeof(*a) == 3 * sizeof(u64), "three words");
 	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]));
 }
 

@@ -62,6 +62,7 @@ static void peer_of_another(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *
 {
 	nothing(w, qp, peer);
 	peer->path.dst_qpn++;
+	peer->back.src_qpn++;
 }
 
 static void no_right(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
