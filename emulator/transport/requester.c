@@ -307,7 +307,9 @@ static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr 
 		return false;
 	if (unlikely(req_may_batch(e, qp, seg, posted)) && write_batch_send(e, qp, seg, posted))
 		return true;
-	return straight_send(e, qp, seg) || req_next(e, qp, seg);
+	if (likely(straight_send(e, qp, seg)))
+		return qp->req.next != posted;
+	return req_next(e, qp, seg);
 }
 
 void req_rewind(struct req_state *s, u32 mtu)
@@ -403,17 +405,47 @@ static u64 ack_timer_start(struct engine *e, const struct hca_qp *qp)
 }
 
 /* Arm the ack timer while something is unacknowledged (IBTA 9.9.2.1.1). */
-static void ack_timer_arm(struct engine *e, struct hca_qp *qp)
+static inline void ack_timer_arm(struct engine *e, struct hca_qp *qp)
 {
 	const struct req_state *s = &qp->req;
 
-	if (qp->stalled || (s->flags & REQ_RNR_WAIT))
+	if (unlikely(qp->stalled || (s->flags & REQ_RNR_WAIT)))
 		return;
-	relay_resumed(e, qp);
-	if (s->next_psn == s->una_psn || !qp->attr.timeout || !qp_reliable(qp))
+	if (unlikely(qp->ack_due))
+		relay_resumed(e, qp);
+	if (likely(s->next_psn == s->una_psn) || !qp->attr.timeout || !qp_reliable(qp))
 		qp->deadline = 0;
 	else if (!qp->deadline)
 		qp_timer_arm(e, qp, ack_timer_start(e, qp) + qp_ack_timeout_ns(e->hca, qp));
+}
+
+/* Run a QP that was stalled, or whose segment is not at hand. Return: false: it cannot run here. */
+static bool req_resume(struct engine *e, struct hca_qp *qp, const struct seg_hdr *seg)
+{
+	if (!seg || e->self != ENGINE_FABRIC) {
+		/* A QP in an RNR wait has its timer. */
+		if (!(qp->req.flags & REQ_RNR_WAIT) || !qp->deadline)
+			qp_stall(e, qp);
+		return false;
+	}
+	/* The timer of a stalled QP was not its ACK timeout. */
+	if (!(qp->req.flags & REQ_RNR_WAIT))
+		qp_timer_arm(e, qp, 0);
+	qp->stalled = 0;
+	return true;
+}
+
+static inline bool qp_may_request(const struct hca_qp *qp)
+{
+	return likely(qp->state == QPS_RTS) || qp->state == QPS_SQD;
+}
+
+/* One step of the QP's send side. Return: whether it is worth while to call again. */
+static inline bool req_turn(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	if (likely(qp_may_request(qp)))
+		return unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg);
+	return (qp->state == QPS_ERR || qp->state == QPS_SQE) && !qp_flush(e, qp, seg);
 }
 
 void req_run_qp(struct engine *e, u32 slot)
@@ -422,37 +454,24 @@ void req_run_qp(struct engine *e, u32 slot)
 	struct seg_hdr *seg;
 	bool more = true;
 
+	keep_pointer(qp);
 	if (!qp->client)
 		return;
 	seg = seg_of(e, qp->client);
-	if (!seg || (qp->stalled && e->self != ENGINE_FABRIC)) {
-		/* A QP in an RNR wait has its timer. */
-		if (!(qp->req.flags & REQ_RNR_WAIT) || !qp->deadline)
-			qp_stall(e, qp);
+	if (unlikely(!seg || qp->stalled) && !req_resume(e, qp, seg))
 		return;
-	}
-	/* The timer of a stalled QP was not its ACK timeout. */
-	if (unlikely(qp->stalled) && !(qp->req.flags & REQ_RNR_WAIT))
-		qp_timer_arm(e, qp, 0);
-	qp->stalled = 0;
 	if (e->self == ENGINE_FABRIC)
 		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);
 	e->hca->cur_qp = slot + 1;
-	while (more && budget_left(e)) {
-		if (qp->state == QPS_ERR || qp->state == QPS_SQE)
-			more = !qp_flush(e, qp, seg);
-		else if (qp->state == QPS_RTS || qp->state == QPS_SQD)
-			more = unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg);
-		else
-			more = false;
-	}
+	while (more && budget_left(e))
+		more = req_turn(e, qp, seg);
 	e->hca->cur_qp = 0;
-	if (more) {
+	if (unlikely(more)) {
 		engine_ring(e, qp->client - 1, slot);
 		e->kick = true;
 	}
-	if (qp->state == QPS_RTS || qp->state == QPS_SQD)
+	if (likely(qp_may_request(qp)))
 		ack_timer_arm(e, qp);
-	if (qp->state == QPS_SQD)
+	if (unlikely(qp->state == QPS_SQD))
 		sqd_check_drained(e, qp);
 }
