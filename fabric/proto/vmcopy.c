@@ -381,6 +381,38 @@ static int vm_copy_parts(const struct vm_ctx *vm, const struct hca_mem *dst, u64
 	return ret;
 }
 
+/** vm_ring_piece() - bytes of a segment, in one entry; NULL: they are not, or it is not at hand. */
+static void *vm_ring_piece(const struct vm_ctx *vm, const struct hca_mem *src, u64 off, u64 len)
+{
+	u64 addr = src->iov[0].addr + off, have = src->iov[0].len;
+	u8 *base = src->kind == MEM_SEG ? vm->seg(vm->ctx, src->client) : NULL;
+
+	return base && src->n == 1 && off <= have && len <= have - off && addr <= SEG_SIZE &&
+			       len <= SEG_SIZE - addr
+		       ? base + addr
+		       : NULL;
+}
+
+/** vm_copy_line() - as vm_copy(), from a ring into one line of another process. Return: success */
+static bool vm_copy_line(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+			 const struct hca_mem *src, u64 soff, u64 len)
+{
+	const struct hca_iov *v = &dst->iov[0];
+	struct iovec from = { .iov_len = len }, to = { .iov_len = len };
+	u64 addr = v->addr + doff, run = len;
+	s32 pid;
+
+	if (dst->n != 1 || dst->kind != MEM_VM || doff > v->len || len > v->len - doff ||
+	    v->addr == IOV_NULL || addr / CACHE_LINE != (addr + len - 1) / CACHE_LINE)
+		return false;
+	from.iov_base = vm_ring_piece(vm, src, soff, len);
+	if (!from.iov_base || (vm->lent && vm->lent(vm->ctx, dst->client, addr, &run)))
+		return false;
+	pid = vm->pid(vm->ctx, dst->client);
+	to.iov_base = (void *)(uintptr_t)addr;
+	return pid > VM_OWN && vm_write(pid, &from, 1, &to, 1) == (ssize_t)len;
+}
+
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 	    u64 soff, u64 len)
 {
@@ -388,6 +420,9 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 	int ret;
 
 	if (!len)
+		return 0;
+	if (CPU_KEEPS_STORE_ORDER && len <= CACHE_LINE &&
+	    vm_copy_line(vm, dst, doff, src, soff, len))
 		return 0;
 	ret = span_make(vm, &s, src, soff, len, -EFAULT_SRC);
 	if (!ret)
