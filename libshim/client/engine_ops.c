@@ -102,7 +102,7 @@ static void peer_drop(struct peer *p)
 }
 
 /* The cache entry of a live client, without traces of a predecessor; NULL: no such client. */
-static struct peer *peer_get(u32 client)
+static inline __attribute__((always_inline)) struct peer *peer_get(u32 client)
 {
 	const struct hca_client *c = &shim.hca->client[client];
 	struct peer *p = &peers[client];
@@ -166,10 +166,17 @@ static void *peer_map(struct peer *p, u32 client, u64 used)
 	return seg;
 }
 
+/* The segment of @p, which is a live client's. Return: NULL: it cannot be had. */
+static inline void *peer_seg_at(struct peer *p, u32 client)
+{
+	u64 used = load_relaxed(&shim.hca->client[client].seg_used);
+
+	return likely(used <= p->seg.mapped) ? p->seg.base : peer_map(p, client, used);
+}
+
 static void *peer_seg(void *ctx, u32 client)
 {
 	struct peer *p;
-	u64 used;
 
 	(void)ctx;
 	if (client == shim.id)
@@ -177,10 +184,7 @@ static void *peer_seg(void *ctx, u32 client)
 	if (unlikely(client == HCA_SELF))
 		return shim.hca;
 	p = peer_get(client);
-	if (!p)
-		return NULL;
-	used = load_relaxed(&shim.hca->client[client].seg_used);
-	return likely(used <= p->seg.mapped) ? p->seg.base : peer_map(p, client, used);
+	return likely(p) ? peer_seg_at(p, client) : NULL;
 }
 
 /* Process ids are valid within one PID namespace only; reading the cookie proves the identity. */
@@ -237,9 +241,10 @@ static u8 *peer_lent(void *ctx, u32 client, u64 addr, u64 *len)
 	if (client == shim.id)
 		return NULL;
 	p = peer_get(client);
-	seg = p ? peer_seg(ctx, client) : NULL;
-	return seg ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
-		   : NULL;
+	seg = p ? peer_seg_at(p, client) : NULL;
+	return seg && load_relaxed(&seg->lent.n)
+		       ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
+		       : NULL;
 }
 
 static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid, .lent = peer_lent };
