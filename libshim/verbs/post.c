@@ -16,6 +16,7 @@
 #include "emulator/engine.h"
 #include "emulator/ib.h"
 #include "emulator/limits.h"
+#include "emulator/ring.h"
 #include "emulator/seg.h"
 #include "emulator/transport/write_batch.h"
 #include "libshim/client/call_fault.h"
@@ -34,9 +35,10 @@ _Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | I
 						SEND_INLINE | SEND_IP_CSUM),
 	       "flags are posted as they are");
 
-int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
+static inline int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 {
 	struct shim_wq *q = &qp->sq;
+
 	if (unlikely(load_relaxed(&qp->state) < QPS_RTS))
 		return EINVAL;
 	if (unlikely(load_relaxed(&shim.fatal)))
@@ -45,6 +47,11 @@ int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 		return ENOMEM;
 	*out = shim_sq_slot(q, q->head);
 	return 0;
+}
+
+int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
+{
+	return sq_claim(qp, out);
 }
 
 /* Copy inline data, whose keys are ignored. Return: 0 or EINVAL. */
@@ -96,6 +103,29 @@ static bool is_small_payload(u32 opcode, u64 total)
 	if (op_is_in(opcode, OPS_SEND))
 		return total <= CQE_INLINE;
 	return op_is_in(opcode, OPS_WRITE) && total <= SQ_MIN_DATA;
+}
+
+/*
+ * shim_sq_set_sges() for a small payload in one entry. Return: false: it is none, or the HCA might
+ * refuse it; nothing has changed.
+ */
+static inline bool sq_gather_one(const struct shim_qp *qp, struct sq_wqe *w,
+				 const struct ibv_sge *sg)
+{
+	u32 len = sg->length;
+	const void *from;
+
+	if (unlikely((w->send_flags & SEND_INLINE) || !is_small_payload(w->opcode, len) || !len ||
+		     !qp->sq.max_sge))
+		return false;
+	from = shim_mr_shadow_find(sg->lkey, qp->pd, 0, sg->addr, len);
+	if (unlikely(!from))
+		return false;
+	copy_small(w->sge, from, len);
+	w->total_len = len;
+	w->num_sge = 0;
+	w->hw = SQ_HW_INLINE;
+	return true;
 }
 
 int shim_sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge *sg, size_t n)
@@ -171,7 +201,7 @@ static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_s
 static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct sq_wqe *w;
-	int ret = shim_sq_claim(qp, &w);
+	int ret = sq_claim(qp, &w);
 
 	if (unlikely(ret))
 		return ret;
@@ -194,7 +224,7 @@ static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
 			w->rkey = wr->invalidate_rkey;
 		else
 			w->imm = wr->imm_data;
-		if (likely(!ret))
+		if (likely(!ret) && !(wr->num_sge == 1 && sq_gather_one(qp, w, wr->sg_list)))
 			ret = shim_sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
 	}
 	if (likely(!ret))
