@@ -90,12 +90,22 @@ captured() {
 	same_frames || ret=1
 	return $ret
 }
-if command -v dumpcap editcap >/dev/null; then
+# dissects - whether tshark finds nothing malformed in what the interface has carried, and decodes all of it
+dissects() {
+	local all bad
+	all=$(tshark -r "$TEST_DIR/wire.pcap" -Y infiniband.bth 2>/dev/null | wc -l) &&
+		bad=$(tshark -r "$TEST_DIR/wire.pcap" -Y '!infiniband.bth || _ws.malformed || _ws.expert.severity == error' 2>/dev/null) &&
+		[ "$all" -gt 20 ] && [ -z "$bad" ] || { echo "$all packets"; head -n 5 <<<"$bad"; return 1; }
+}
+if command -v dumpcap >/dev/null && command -v editcap >/dev/null && command -v tshark >/dev/null; then
 	check "a capture of SENDs is what the interface carries" captured ibv_rc_pingpong -g $GID -n 20 -c
+	check "tshark dissects them" dissects
 	check "a capture of READs is, too" captured ib_read_bw -x $GID -s 10000 -n 5
+	check "tshark dissects those" dissects
 	check "and one of datagrams" captured ibv_ud_pingpong -g $GID -n 20
+	check "tshark dissects these" dissects
 else
-	skip "a capture is what the interface carries" "dumpcap and editcap are not installed"
+	skip "a capture is what the interface carries" "dumpcap, editcap and tshark are not installed"
 fi
 
 restarts() {
