@@ -12,7 +12,7 @@
 #include <linux/udp.h>
 #include <unistd.h>
 
-#define SOCKET_BUFFER (8 << 20) /* the kernel allows less: net.core.rmem_max, wmem_max */
+#define SOCKET_BUFFER (8 << 20)
 #define HOPS	      64 /* what the engine writes into address vectors */
 
 /** struct socket_opt - an option with a number as its value. */
@@ -65,9 +65,17 @@ static bool socket_bind6(int fd, const u8 gid[16])
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at));
 }
 
-int roce_socket_open(const u8 gid[16])
+/* The kernel allows less, net.core.rmem_max and wmem_max, but to root. */
+static void socket_set_buffer(int fd, int force, int name)
 {
 	const int size = SOCKET_BUFFER;
+
+	if (setsockopt(fd, SOL_SOCKET, force, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, name, &size, sizeof(size));
+}
+
+int roce_socket_open(const u8 gid[16])
+{
 	bool v4 = gid_is_v4(gid);
 	int fd, err;
 
@@ -79,8 +87,8 @@ int roce_socket_open(const u8 gid[16])
 		close(fd);
 		return -err;
 	}
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	socket_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	socket_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	return fd;
 }
 
