@@ -29,11 +29,12 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# step COMMAND - print it, run it there, and print how long it took
+# step COMMAND - print it, run it there, print how long it took, and what it printed if it failed
 step() {
 	local began=$SECONDS status=0
 	echo "\$ $1"
-	bare_root_run "export DEBIAN_FRONTEND=noninteractive && $1" </dev/null 2>&1 || status=$?
+	bare_root_run "export DEBIAN_FRONTEND=noninteractive && $1" </dev/null >"$dir/output" 2>&1 || status=$?
+	[ $status = 0 ] || tail -n 100 "$dir/output"
 	echo "# exit status $status, $((SECONDS - began)) s"
 	[ $status = 0 ] || failed=1
 	return $status
@@ -45,7 +46,7 @@ build() {
 	rm -rf "$dir/$1/root/rdmaemu"
 	git clone -q --no-local . "$dir/$1/root/rdmaemu"
 	step "cd /root/rdmaemu && make deb" &&
-		step "apt-get -qq install -y --no-install-recommends lintian >/dev/null" &&
+		step "apt-get -qq install -y --no-install-recommends lintian" &&
 		step "cd /root/rdmaemu/build/deb && lintian --allow-root --pedantic --fail-on error,warning,info,pedantic *.changes"
 	bare_root_leave
 }
@@ -58,22 +59,23 @@ files() {
 
 # use SUITE - install, test, purge
 use() {
-	local root=$dir/$1-use test
+	local root=$dir/$1-use test needs
 	bare_root_enter "$1" "$root" ca-certificates
 	rm -rf "$root/tmp/deb"
 	mkdir -p "$root/tmp/deb"
 	cp "$dir/$1"/root/rdmaemu/build/deb/*.deb packaging/debian/tests/* "$root/tmp/deb/"
 	rm -f "$root"/tmp/deb/*-dbgsym_*
 	# These stay, so that files which are left afterwards are those of rdmaemu's packages.
-	step "apt-get -qq update && apt-get -qq install -y --no-install-recommends \$(sed -n 's/^Depends: //p' \
-		/tmp/deb/control | tr ',' '\n' | sed 's/|.*//' | grep -v rdmaemu | sort -u) >/dev/null" || return 0
+	needs=$(sed -n 's/^Depends: //p' packaging/debian/tests/control | tr ',' '\n' | sed 's/|.*//' | grep -v rdmaemu |
+		sort -u | tr -d ' ' | tr '\n' ' ')
+	step "apt-get -qq update && apt-get -qq install -y --no-install-recommends $needs" || return 0
 	files >"$dir/before"
-	step "apt-get -qq install -y --no-install-recommends /tmp/deb/*.deb >/dev/null" || return 0
+	step "apt-get -qq install -y --no-install-recommends /tmp/deb/*.deb" || return 0
 	for test in $(sed -n 's/^Tests: //p' packaging/debian/tests/control); do
 		step "su -s /bin/bash nobody -c /tmp/deb/$test" || :
 	done
-	step "man -w rdmaemu >/dev/null 2>&1 || test -e /usr/share/man/man1/rdmaemu.1.gz" || :
-	step "apt-get -qq purge -y '*rdmaemu*' >/dev/null" || :
+	step "test -s /usr/share/man/man1/rdmaemu.1.gz -a -s /usr/share/doc/rdmaemu/rdmaemu.spdx.json" || :
+	step "apt-get -qq purge -y --autoremove '*rdmaemu*'" || :
 	files >"$dir/after"
 	echo "# files that are left: $(comm -13 "$dir/before" "$dir/after" | wc -l)"
 	comm -13 "$dir/before" "$dir/after" | sed 's/^/# left: /' | head -n 20
