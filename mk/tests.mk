@@ -113,8 +113,9 @@ $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabri
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
-$(U)/fabric/join/test_mesh $(U)/fabric/join/test_forward: $(call objs,$(WORLD_SRC))
-$(U)/fabric/join/test_mesh $(U)/fabric/join/test_forward: UNIT_LIBS := $(WORLD_LIBS)
+WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_mesh)
+$(WORLD_UNITS): $(call objs,$(WORLD_SRC))
+$(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
 	profile_builtin.c text_io.c json.c parse.c))
