@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent $side lent
-	app app_mr_lent $side kept
+	RDMAEMU_LEND=0 app app_mr_lent $side kept
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 done
 export RDMAEMU_LEND=1
