@@ -99,6 +99,21 @@ def measures(limit, true_ms, rc_lat):
     yield "cpu_send_bw", "fabric process, ib_send_bw", "%CPU", 1, None, "", None, True
 
 
+def lending(samples, limit):
+    """The same for lent memory: its limits are the same without it. Bandwidth is that of memory, not of a call."""
+    gbs = limit["memcpy_65536_gbs"]
+    for name, args in ("write", " -s 2"), ("read", " -s 2"), ("atomic", ""):
+        alone = samples.get(f"kept_{name}_lat")
+        kept = statistics.median(alone) if alone else None
+        yield (f"lent_{name}_lat", f"lent: ib_{name}_lat{args}", "us", 1, kept, "without lending",
+               kept and 0.5 * kept, True)
+    for name in "write", "read":
+        alone = samples.get(f"kept_{name}_bw")
+        kept = statistics.median(alone) * PERFTEST_MB / 1e9 if alone else None
+        yield (f"lent_{name}_bw", f"lent: ib_{name}_bw -s 65536", "GB/s", PERFTEST_MB / 1e9, kept, "without lending",
+               0.7 * gbs, False)
+
+
 def captured(samples):
     """The same for what is captured: its limits are the same without a capture."""
     for size in 65536, 1048576:
@@ -178,7 +193,8 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *captured(samples), *sealed(samples), *beside_many(samples), *instructions(samples)):
+            *lending(samples, limit), *captured(samples), *sealed(samples), *beside_many(samples),
+            *instructions(samples)):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
