@@ -75,7 +75,7 @@ void *shim_map_shared(int fd, u64 size)
 		return NULL;
 	}
 	/* A core dump would read, and so fill, every page of it. */
-	madvise(map, size, MADV_DONTDUMP);
+	sys_madvise(map, size, MADV_DONTDUMP);
 	shim_valgrind_exclude(map, size);
 	return map;
 }

@@ -22,6 +22,7 @@
 #include "emulator/seg.h"
 #include "libshim/client/client.h"
 #include "libshim/client/engine_ops.h"
+#include "libshim/interpose/syscall.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -213,7 +214,7 @@ static void block_wipe(const struct block *b, u64 whole_off, u64 whole_end)
 	if (to > whole_end)
 		to -= PAGE;
 	/* madvise() fails for locked memory (mlockall()): clear it here then. */
-	if (from >= to || madvise(shim_seg_at(from), to - from, MADV_REMOVE)) {
+	if (from >= to || sys_madvise(shim_seg_at(from), to - from, MADV_REMOVE)) {
 		memset(shim_seg_at(b->off), 0, b->size);
 		return;
 	}

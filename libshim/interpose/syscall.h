@@ -68,6 +68,12 @@ static inline ssize_t sys_write(int fd, const void *buf, size_t len)
 	return SYS_RET(syscall(SYS_write, fd, buf, len));
 }
 
+/** sys_madvise() - libc's name leads to libshim/lend/hooks.c, which takes a lock. */
+static inline int sys_madvise(void *addr, size_t len, int advice)
+{
+	return (int)SYS_RET(syscall(SYS_madvise, addr, len, (long)advice));
+}
+
 static inline ssize_t sys_pread(int fd, void *buf, size_t len, off_t off)
 {
 	return SYS_RET(syscall(SYS_pread64, fd, buf, len, off));

@@ -36,6 +36,8 @@ struct lend_region {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* This thread has the lock. It runs the engine with it, which may allocate memory. */
+static __thread bool has_lock __attribute__((tls_model("initial-exec")));
 static struct lend_region regions[MAX_REGIONS];
 static u32 n_unnoted;
 static u32 generation = 1; /* of this process: a fork makes another */
@@ -64,10 +66,12 @@ void lend_lock(sigset_t *before)
 	memset(&all, 0xff, sizeof(all));
 	signal_mask_set(&all, before);
 	pthread_mutex_lock(&lock);
+	has_lock = true;
 }
 
 void lend_unlock(const sigset_t *before)
 {
+	has_lock = false;
 	pthread_mutex_unlock(&lock);
 	signal_mask_set(before, NULL);
 }
@@ -404,6 +408,9 @@ int lend_give_back(u64 addr, u64 len)
 
 	if (likely(!lent_range_count()))
 		return 0;
+	/* An allocator of the program's returns memory of its own, which is not registered. */
+	if (has_lock)
+		return -EDEADLK;
 	lend_lock(&before);
 	ret = ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len, true);
 	lend_unlock(&before);

@@ -14,6 +14,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
 #include "libshim/interpose/export.h"
+#include "libshim/interpose/syscall.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/errno_verb.h"
@@ -190,7 +191,7 @@ static void dm_drop(struct shim_dm *dm, bool wipe)
 	struct shim_context *ctx = shim_context_of(dm->dm.context);
 
 	if (wipe)
-		madvise(dm->map, dm->len, MADV_REMOVE);
+		sys_madvise(dm->map, dm->len, MADV_REMOVE);
 	if (!__atomic_load_n(&dm->users, __ATOMIC_ACQUIRE))
 		munmap(dm->map, dm->len);
 	shim_obj_free(ctx, dm, &dm->magic);

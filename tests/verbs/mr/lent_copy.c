@@ -20,6 +20,9 @@
 #define MAX	    (200u << 10)
 #define STEPS	    600
 #define ADDS	    3000
+#define PAGE	    4096u
+#define FAR_POSTS   30
+#define FAR_MAX	    (1ul << 30)
 #define TICK	    500 /* us */
 #define ADDS_A_TICK 1000
 
@@ -167,6 +170,70 @@ static uint8_t *pages_new(size_t len)
 	return at;
 }
 
+struct far_source {
+	size_t size;
+	struct vb_wr wr;
+};
+
+static uint8_t *far;
+static size_t far_size;
+static struct ibv_mr *far_mr;
+
+/* On the peer's side: small WRITEs from a new region's end; the last ones wait for an engine. */
+static int far_post(struct vb_side *s, void *arg)
+{
+	struct far_source *f = arg;
+	int ret = 0;
+
+	far_size = f->size;
+	far = pages_new(far_size);
+	fill(far + far_size - 8, 8, far_size);
+	far_mr = ibv_reg_mr(s->pd, far, far_size, IBV_ACCESS_LOCAL_WRITE);
+	if (!far_mr)
+		return errno;
+	f->wr.sge[0] = (struct ibv_sge){ (uintptr_t)far + far_size - 8, 8, far_mr->lkey };
+	for (int i = 0; i < FAR_POSTS && !ret; i++, f->wr.raddr += 8)
+		ret = vb_send(s, 1, false, &f->wr);
+	return ret;
+}
+
+static int far_end(struct vb_side *s, void *arg)
+{
+	struct ibv_wc wc;
+
+	(void)arg;
+	for (int i = 0; i < FAR_POSTS; i++)
+		if (!vb_poll(s, 1, VB_SCQ, VB_WAIT, &wc) || wc.status)
+			return 1;
+	return ibv_dereg_mr(far_mr) || munmap(far, far_size);
+}
+
+/*
+ * A process that lends memory has the engine token in between, and carries out what others have
+ * posted: it maps more and more of their memory then.
+ */
+static void test_engine_of_lender(void)
+{
+	struct far_source f = { .wr = vb_wr(IBV_WR_RDMA_WRITE, 1, b, b->buf, 8) };
+	uint8_t *other = pages_new(PAGE);
+	bool good = true;
+
+	for (size_t size = 8u << 20; good && size <= FAR_MAX; size <<= 1) {
+		struct ibv_mr *more;
+
+		f.size = size;
+		f.wr.rkey = mr->rkey;
+		f.wr.raddr = (uintptr_t)lent;
+		good = !vb_call(b, far_post, &f, sizeof(f));
+		more = ibv_reg_mr(a->pd, other, PAGE, ALL);
+		good = good && more && !ibv_dereg_mr(more) && !vb_call(b, far_end, &f, sizeof(f));
+		for (int i = 0; good && i < FAR_POSTS; i++)
+			good = filled(lent + 8 * i, 8, size);
+	}
+	ok(good, "a process that lends memory carries out others' WRITEs from lent memory");
+	munmap(other, PAGE);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : now_ns();
@@ -181,6 +248,7 @@ int main(int argc, char **argv)
 		die("ibv_reg_mr: %s", strerror(errno));
 	test_copies(seed);
 	test_atomics();
+	test_engine_of_lender();
 	ibv_dereg_mr(mr);
 	vb_pair_down(&p);
 	vb_close_two(a, b);
