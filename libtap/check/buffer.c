@@ -127,7 +127,7 @@ void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr
 	struct check_other other = { "completion polled", 0 };
 	int saved = errno;
 	bool readable;
-	u64 hash;
+	u64 hash, to;
 
 	if (!wr->hashed)
 		return;
@@ -136,20 +136,13 @@ void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr
 	if ((readable && hash == wr->hash) || buffer_is_target(wr))
 		return;
 	other.stack = check_stack_here();
-	if (readable)
-		check_report_at(FINDING_WR_BUFFER_WRITTEN, wr->stack, other,
-				"qp%u, wr_id 0x%llx: its buffer [0x%llx, 0x%llx) was written "
-				"before its completion was polled",
-				qp->ord, (unsigned long long)wr->wr_id,
-				(unsigned long long)wr->sge[0].addr,
-				(unsigned long long)(wr->sge[0].addr + wr->sge[0].length));
-	else
-		check_report_at(FINDING_WR_BUFFER_UNMAPPED, wr->stack, other,
-				"qp%u, wr_id 0x%llx: its buffer [0x%llx, 0x%llx) was unmapped "
-				"before its completion was polled",
-				qp->ord, (unsigned long long)wr->wr_id,
-				(unsigned long long)wr->sge[0].addr,
-				(unsigned long long)(wr->sge[0].addr + wr->sge[0].length));
+	to = wr->sge[0].addr + wr->sge[0].length;
+	check_report_at(readable ? FINDING_WR_BUFFER_WRITTEN : FINDING_WR_BUFFER_UNMAPPED,
+			wr->stack, other,
+			"qp%u, wr_id 0x%llx: its buffer [0x%llx, 0x%llx) was %s before its "
+			"completion was polled",
+			qp->ord, (unsigned long long)wr->wr_id, (unsigned long long)wr->sge[0].addr,
+			(unsigned long long)to, readable ? "written" : "unmapped");
 }
 
 /* --- targets --- */

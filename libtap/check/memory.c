@@ -212,6 +212,7 @@ static bool memory_report(enum finding_id id, const char *subject, struct memory
 {
 	const char *key = w->remote ? "rkey" : "lkey";
 	struct check_other other = { NULL, 0 };
+	u64 to = w->addr + w->len;
 	char why[256];
 
 	if (w->live.ord) {
@@ -236,8 +237,7 @@ static bool memory_report(enum finding_id id, const char *subject, struct memory
 		snprintf(why, sizeof(why), "no region has lkey 0x%x", w->key);
 	}
 	check_report_at(id, wr->stack, other, "%s [0x%llx, 0x%llx) with %s 0x%x: %s", subject,
-			(unsigned long long)w->addr, (unsigned long long)(w->addr + w->len), key,
-			w->key, why);
+			(unsigned long long)w->addr, (unsigned long long)to, key, w->key, why);
 	return true;
 }
 

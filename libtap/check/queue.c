@@ -152,8 +152,12 @@ static void queue_attach(const struct ibv_cq *cq, u32 entries, int by)
 
 	if (!c || !entries)
 		return;
-	depth = __atomic_add_fetch(&c->cq.depth, entries * (u32)by, __ATOMIC_RELAXED);
-	if (by > 0 && depth > (u32)cq->cqe)
+	if (by < 0) {
+		__atomic_fetch_sub(&c->cq.depth, entries, __ATOMIC_RELAXED);
+		return;
+	}
+	depth = __atomic_add_fetch(&c->cq.depth, entries, __ATOMIC_RELAXED);
+	if (depth > (u32)cq->cqe)
 		check_report(FINDING_CQ_SIZE_DEPTH, (struct check_other){ "CQ created", c->stack },
 			     "cq%u has %d entries, and the queues that complete there have %u",
 			     c->ord, cq->cqe, depth);

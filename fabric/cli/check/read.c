@@ -41,7 +41,7 @@ static bool read_is_same_stack(const struct found_stack *a, const struct found_s
 
 	for (i = 0; i < a->n && a->n == b->n; i++)
 		if (a->frame[i].offset != b->frame[i].offset ||
-		    strcmp(a->frame[i].file, b->frame[i].file))
+		    strcmp(a->frame[i].file, b->frame[i].file) != 0)
 			return false;
 	return a->n == b->n;
 }

@@ -2,15 +2,6 @@
 /* Two connected QPs in one process, in which a program makes a mistake. */
 #include "tests/lib/c/seed.h"
 
-#include <errno.h>
-#include <string.h>
-
-void seed_must(bool good, const char *what)
-{
-	if (!good)
-		die("%s: %s", what, strerror(errno));
-}
-
 const struct rc_opts seed_opts = {
 	.send_sge = 1,
 	.recv_sge = 1,

@@ -11,6 +11,9 @@
 
 #include "tests/lib/c/rc.h"
 
+#include <errno.h>
+#include <string.h>
+
 #define SEED_DEPTH 8
 #define SEED_BUF   4096
 #define SEED_WAIT  20000
@@ -36,7 +39,12 @@ struct seed_case {
 extern const struct rc_opts seed_opts;
 
 /** seed_must() - exit with a message and errno unless @good. */
-void seed_must(bool good, const char *what);
+static inline void seed_must(bool good, const char *what)
+{
+	if (!good)
+		die("%s: %s", what, strerror(errno));
+}
+
 /** seed_open() - make the objects, with a CQ of @cqe entries, and connect the QPs; seed_close(). */
 void seed_open(struct seed *s, int cqe);
 /** seed_open_with() - the same, with these attributes of qp[0] and qp[1]. */

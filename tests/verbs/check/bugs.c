@@ -199,7 +199,7 @@ static void *bug_ack_late(void *cq)
 static void bug_ucx_1039(struct seed *s)
 {
 	struct ibv_cq *cq;
-	pthread_t other;
+	pthread_t other = 0;
 	void *context;
 
 	seed_open(s, 32);

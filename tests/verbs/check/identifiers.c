@@ -39,6 +39,7 @@ static void pair_request(struct pair *p)
 	struct sockaddr_in to = { .sin_family = AF_INET };
 	struct rdma_conn_param param = { .initiator_depth = 2, .responder_resources = 2 };
 
+	memset(p, 0, sizeof(*p));
 	p->channel = rdma_create_event_channel();
 	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	seed_must(p->channel && !rdma_create_id(p->channel, &p->listener, NULL, RDMA_PS_TCP) &&
