@@ -171,27 +171,29 @@ static void test_members_leave_nodes_to_others(void)
 	end();
 }
 
-/* Have a member send @n small bursts, which are not handled yet. */
-static struct member *member_with_bursts(u32 who, u32 n)
+static void send_small_bursts(struct world_sock *s, u32 n)
 {
-	struct world_sock *s = member(who);
 	struct burst b = peer_write(0);
 
 	while (n--)
 		CU_ASSERT_TRUE(peer_burst(s, &b));
-	return mesh_member(world.f, peer_id(who));
 }
 
 static void test_members_share_a_holding(void)
 {
 	const u32 n = 4000, most = 1024;
+	struct world_sock *s[2];
 	struct member *m[2];
-	u32 turns;
+	u32 turns, i;
 	u64 had;
 
 	begin();
-	m[0] = member_with_bursts(0, n);
-	m[1] = member_with_bursts(1, n);
+	for (i = 0; i < 2; i++) {
+		s[i] = member(i);
+		m[i] = mesh_member(world.f, peer_id(i));
+	}
+	for (i = 0; i < 2; i++)
+		send_small_bursts(s[i], n);
 	for (turns = 0; turns < n && m[0]->rx_bursts + m[1]->rx_bursts < 2 * n; turns++) {
 		had = m[0]->rx_bursts + m[1]->rx_bursts;
 		world_turn(NSEC_PER_MSEC / 10);
