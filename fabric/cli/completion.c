@@ -64,7 +64,9 @@ static void completion_option_kind(const struct opt_def *def, char *words)
 /* Likewise for a verb's arguments. "program": a command with arguments of its own. */
 static void completion_argument_kind(const struct verb *v, char *words)
 {
-	const struct fault_act_def *def;
+	const char *first;
+	char word[64];
+	size_t len;
 	u32 i;
 
 	words[0] = '\0';
@@ -79,10 +81,11 @@ static void completion_argument_kind(const struct verb *v, char *words)
 		snprintf(words, COMPLETION_WORDS, "dirs");
 		break;
 	case ARG_RULES:
-		for (i = 0; (def = fault_act_at(i)); i++)
-			if (!strchr(def->word, ' '))
-				completion_add(words, def->word);
-		completion_add(words, "cm");
+		for (i = 0; (first = fault_act_first(i, &len)); i++) {
+			snprintf(word, sizeof(word), "%.*s", (int)len, first);
+			if (len)
+				completion_add(words, word);
+		}
 		break;
 	default:
 		if (v->words)

@@ -77,6 +77,14 @@ int fault_cm_request(struct fabric *f, const struct client *cl, struct proto_msg
 /** fault_event_seen() - PROTO_EVENT_SEEN. Return: as fault_cm_request(). */
 int fault_event_seen(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 
+/* --- hold.c ----------------------------------------------------------------------------------- */
+
+/**
+ * fault_hold_request() - PROTO_HOLD: completions of a client's CQ can be withheld. @m becomes the
+ * answer. Return: 0 or -EINVAL.
+ */
+int fault_hold_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
+
 /* --- event.c ---------------------------------------------------------------------------------- */
 
 /** fault_object_event_fire() - raise the event on every object that the rule names. */

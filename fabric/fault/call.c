@@ -105,6 +105,9 @@ static bool call_mask_bit(const struct fault_rule *r, u32 *bit)
 	case FAULT_ON_WR:
 		*bit = CALLS_WORK;
 		return true;
+	case FAULT_ON_CQ:
+		*bit = CALLS_HOLD;
+		return true;
 	case FAULT_ON_WIRE:
 		*bit = CALLS_CM;
 		return r->where.mads;
@@ -123,6 +126,8 @@ static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 		if (!t->rule[i].id || !call_mask_bit(&t->rule[i], &id))
 			continue;
 		mask[id / 64] |= BIT64(id % 64);
+		if (id == CALLS_HOLD || id == CALL_ibv_poll_cq)
+			mask[CALLS_POLL / 64] |= BIT64(CALLS_POLL % 64);
 	}
 }
 

@@ -31,6 +31,8 @@
 	(O(SEND_FIRST) | O(SEND_MIDDLE) | O(SEND_LAST) | O(SEND_LAST_IMM) | O(SEND_ONLY) |         \
 	 O(SEND_ONLY_IMM))
 
+#define HOLD_NS 10000000u /* how long `cq hold` waits for a completion */
+
 static bool rule_has_keys(const struct fault_rule *r, u64 keys)
 {
 	return r->has & keys;
@@ -228,6 +230,9 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 		return fault_check_call(r, bad);
 	case FA_LIMIT:
 		return fault_check_limit(r, bad);
+	case FA_HOLD:
+		r->what.delay_ns = r->what.delay_ns ? r->what.delay_ns : HOLD_NS;
+		return 0;
 	case FA_WC:
 		return !rule_has_keys(r, KEY(OPCODE)) || r->where.wr_ops
 			       ? fault_check_work(r, bad)

@@ -51,6 +51,10 @@ static const struct fault_act_def acts[] = {
 	  KEYS_WHO | KEY(PEER) | KEY(TYPE) | KEY(OPCODE) | KEY(CONN) | KEY(WR_ID) | KEY(SIZE) |
 		  KEYS_WHEN | KEY(STATUS),
 	  KEY(STATUS), "KEY=VALUE" },
+	{ "cq hold", "let completions arrive between a poll and the arming of the CQ", FA_HOLD,
+	  FAULT_ON_CQ,
+	  KEY(NODE) | KEY(DEVICE) | KEY(PROGRAM) | KEY(PID) | KEY(CQ) | KEYS_WHEN | KEY(TIME), 0,
+	  "a time as 10ms, or KEY=VALUE" },
 	{ "limit", "lower the limits of devices", FA_LIMIT, FAULT_ON_STATE,
 	  KEY(NODE) | KEY(DEVICE) | KEY(AT) | KEY(FOR) | KEY(LIMIT), KEY(LIMIT),
 	  "a limit as max_qp=4, or KEY=VALUE" },
@@ -136,6 +140,19 @@ const struct fault_act_def *fault_act_def(const char *word)
 		if (!strcmp(acts[i].word, word))
 			return &acts[i];
 	return NULL;
+}
+
+const char *fault_act_first(u32 i, size_t *len)
+{
+	const struct fault_act_def *d = fault_act_at(i), *before = i ? fault_act_at(i - 1) : NULL;
+
+	if (!d)
+		return NULL;
+	*len = strcspn(d->word, " ");
+	/* A family's rows stand together. */
+	if (before && d->word[*len] && !strncmp(before->word, d->word, *len + 1))
+		*len = 0;
+	return d->word;
 }
 
 const char *fault_key_name(u32 key)

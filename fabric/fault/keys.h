@@ -96,6 +96,11 @@ struct fault_act_def {
  */
 const struct fault_act_def *fault_act_def(const char *word);
 const struct fault_act_def *fault_act_at(u32 i);
+/**
+ * fault_act_first() - the first word of the action at that index, of *len bytes; 0 bytes if the
+ * action before begins with it, too. Return: NULL after the last.
+ */
+const char *fault_act_first(u32 i, size_t *len);
 /** fault_key_name() - a key as it is written. */
 const char *fault_key_name(u32 key);
 

@@ -13,8 +13,8 @@ static const char *rule_on_name(const struct fault_rule *r)
 {
 	static const char *const names[] = {
 		[FAULT_ON_WIRE] = "packets",	 [FAULT_ON_CALL] = "calls",
-		[FAULT_ON_WR] = "work requests", [FAULT_ON_TIME] = "once",
-		[FAULT_ON_STATE] = "state",
+		[FAULT_ON_WR] = "work requests", [FAULT_ON_CQ] = "completion queues",
+		[FAULT_ON_TIME] = "once",	 [FAULT_ON_STATE] = "state",
 	};
 
 	return r->triggered ? "packets" : names[r->on];

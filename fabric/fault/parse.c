@@ -73,24 +73,37 @@ static int rule_parse_name(struct fault_rule *r, struct words *w, struct fault_b
 	return 0;
 }
 
-/*
- * Report an unknown action with a list of all of them. The second words after "cm" are not listed.
- */
+/* Actions of two words, by the first one, and what may come second. */
+static const struct act_family {
+	const char *word;
+	const char *seconds;
+} families[] = {
+	{ "cm", "drop, delay, duplicate, reject or mra" },
+	{ "cq", "hold" },
+};
+
+static const struct act_family *family_find(const char *word, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(families); i++)
+		if (strlen(families[i].word) == len && !strncmp(families[i].word, word, len))
+			return &families[i];
+	return NULL;
+}
+
+/* Report an unknown action with a list of all of them, without the second words. */
 static int rule_parse_no_action(const char *word, struct fault_bad *bad)
 {
-	const struct fault_act_def *d;
 	char all[256] = "";
-	size_t n = 0;
-	bool cm = false;
+	size_t n = 0, len;
+	const char *first;
 	u32 i;
 
-	for (i = 0; (d = fault_act_at(i)); i++) {
-		if (!strncmp(d->word, "cm ", 3) && cm)
-			continue;
-		cm |= !strncmp(d->word, "cm ", 3);
-		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "",
-				      strncmp(d->word, "cm ", 3) != 0 ? d->word : "cm");
-	}
+	for (i = 0; (first = fault_act_first(i, &len)); i++)
+		if (len)
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%.*s", i ? ", " : "",
+					      (int)len, first);
 	return fault_refuse(bad, word ? word : "", "an action: %s", all);
 }
 
@@ -98,15 +111,16 @@ static int rule_parse_action(struct fault_rule *r, struct words *w,
 			     const struct fault_act_def **def, struct fault_bad *bad)
 {
 	const char *word = words_next(w), *second;
+	const struct act_family *family = word ? family_find(word, strlen(word)) : NULL;
 	char both[32];
 
-	if (word && !strcmp(word, "cm")) {
+	if (family) {
 		second = words_next(w);
-		snprintf(both, sizeof(both), "cm %.20s", second ? second : "");
+		snprintf(both, sizeof(both), "%s %.20s", word, second ? second : "");
 		*def = fault_act_def(both);
 		if (!*def)
-			return fault_refuse(bad, second ? second : "cm",
-					    "drop, delay, duplicate, reject or mra after cm");
+			return fault_refuse(bad, second ? second : word, "%s after %s",
+					    family->seconds, word);
 	} else {
 		*def = word ? fault_act_def(word) : NULL;
 	}

@@ -63,6 +63,7 @@ enum fault_act {
 	/* to calls, work requests, objects */
 	FA_FAIL,
 	FA_WC,
+	FA_HOLD, /* cq hold */
 	FA_LIMIT,
 	/* at a time */
 	FA_EVENT,
@@ -79,6 +80,7 @@ enum fault_on {
 	FAULT_ON_WIRE, /* each packet: fault_match_wire() */
 	FAULT_ON_CALL, /* each call: fault_match_call() */
 	FAULT_ON_WR, /* each work request: fault_match_wr() */
+	FAULT_ON_CQ, /* each time that completions may be withheld: hold.c */
 	FAULT_ON_TIME, /* fired once (link flap: repeatedly) when due */
 	FAULT_ON_STATE, /* in force while its window is open */
 };
@@ -218,7 +220,7 @@ enum fault_link_what {
 
 /** struct fault_what - the action's arguments, by action. */
 struct fault_what {
-	u64 delay_ns; /* delay; reorder: longest time the packet is held */
+	u64 delay_ns; /* delay; reorder: longest time the packet is held; cq hold: the CQ */
 	u64 jitter_ns;
 	u64 rate_bps;
 	u64 period_ns; /* link flap */
@@ -239,7 +241,7 @@ struct fault_what {
 	u32 call_id; /* its enum call_id, set by the check */
 	char groups[FAULT_GROUPS]; /* partition: "a,b|c|*" */
 	char heal[FAULT_NAME]; /* name of the partition; "": all of them */
-	u32 cq, srq; /* event: number of the object + 1; 0: not given */
+	u32 cq, srq; /* event, cq hold: number of the object + 1; 0: not given */
 	u32 n_limits;
 	struct {
 		char name[24];

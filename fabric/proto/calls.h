@@ -173,8 +173,12 @@ enum call_id {
 #define CALLS_WORK ((u32)CALL_COUNT)
 /* Likewise: about the messages of their connection management. */
 #define CALLS_CM (CALLS_WORK + 1)
+/* About completions that arrive before a CQ is armed, of all programs: cq_hold.h. */
+#define CALLS_HOLD (CALLS_CM + 1)
+/* About one of CALLS_HOLD and CALL_ibv_poll_cq: polls of emulated CQs look at this bit only. */
+#define CALLS_POLL (CALLS_HOLD + 1)
 
-_Static_assert(CALLS_CM < 64 * SEG_CALL_WORDS, "a bit each");
+_Static_assert(CALLS_POLL < 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

@@ -178,6 +178,8 @@ enum proto_op {
 	PROTO_LEND,
 	/* LENT: in: peer. out: fd of that client's memory file. -ENOENT: there is none. */
 	PROTO_LENT,
+	/* HOLD: in: hold.cq: its completions can be withheld. out: hold.ns: for how long; 0: not */
+	PROTO_HOLD,
 };
 
 enum proto_flags {
@@ -363,6 +365,17 @@ struct proto_event {
 	u32 qpn;
 };
 
+/**
+ * struct proto_hold - a CQ from which polls may find nothing: cq_hold.h.
+ * @cq: its handle
+ * @ns: at most for this long
+ */
+struct proto_hold {
+	u32 cq;
+	u32 reserved;
+	u64 ns;
+};
+
 enum proto_clock_what {
 	PROTO_CLOCK_SHOW,
 	PROTO_CLOCK_ADVANCE, /* by ns */
@@ -484,6 +497,7 @@ struct proto_msg {
 		struct proto_work work;
 		struct proto_cm cm;
 		struct proto_event event;
+		struct proto_hold hold;
 		struct proto_log log;
 		struct hca_node node;
 		struct proto_port port;

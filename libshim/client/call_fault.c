@@ -41,6 +41,13 @@ bool call_fault_query(enum call_id call, s32 *event)
 	return true;
 }
 
+u64 call_fault_hold(u32 cq)
+{
+	struct proto_msg m = { .op = PROTO_HOLD, .hold.cq = cq };
+
+	return not_counted || shim_rpc_call(&m, -1, NULL, 0) < 0 ? 0 : m.hold.ns;
+}
+
 bool call_fails_early(enum call_id call)
 {
 	return !shim_client_connect() && call_fails(call);

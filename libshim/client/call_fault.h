@@ -16,13 +16,27 @@
  * Return: true with errno set.
  */
 bool call_fault_query(enum call_id call, s32 *event);
+/**
+ * call_fault_hold() - ask the fabric process for how long completions may be withheld from the CQ
+ * with that number. Return: in ns; 0: not at all.
+ */
+u64 call_fault_hold(u32 cq);
 /** call_fails_early() - call_fails() for calls that may be a program's first: connects before. */
 bool call_fails_early(enum call_id call);
 
-/** call_has_rule() - whether a rule is about that call. @calls: as seg_hdr.fail_calls */
-static inline bool call_has_rule(const u64 *calls, enum call_id call)
+/**
+ * call_has_rule() - whether a rule is about that call. @calls: as seg_hdr.fail_calls; @call: enum
+ * call_id, or CALLS_HOLD and so on
+ */
+static inline bool call_has_rule(const u64 *calls, u32 call)
 {
 	return unlikely(load_relaxed(&calls[call / 64]) & BIT64(call % 64));
+}
+
+/** call_holds() - whether a rule is about completions that can be withheld. */
+static inline bool call_holds(void)
+{
+	return call_has_rule(shim.fail_calls, CALLS_HOLD);
 }
 
 /**

@@ -115,6 +115,7 @@ SHIM_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ibch, struct ibv_cq **
 			return -1;
 		cq = comp_event_cq(&ev);
 	}
+	cq_hold_enter(&cq->hold, CQ_HOLD_EVENT);
 	*ibcq = &cq->cq;
 	*cq_context = cq->cq.cq_context;
 	return 0;

@@ -6,6 +6,7 @@
 #define LIBSHIM_VERBS_CQ_H
 
 #include "emulator/seg.h"
+#include "fabric/proto/cq_hold.h"
 #include "libshim/client/poll_idle.h"
 #include "libshim/verbs/objects.h"
 
@@ -29,6 +30,7 @@ struct shim_channel {
  * @wall: cq_ex: entries show wall clock time; @wall_off: its distance from the fabric's clock
  * @cur: cq_ex: the entry that start_poll or next_poll reached; @in_batch: between start_poll and
  *       end_poll, @lock is held by thread @owner
+ * @hold: completions that a rule withholds
  * @arm_lock: orders arming and the change of rings by a resize
  */
 struct shim_cq {
@@ -48,6 +50,7 @@ struct shim_cq {
 	struct shim_pd *parent; /* parent domain that it was made in, or NULL */
 	struct shim_lock arm_lock;
 	enum ts_format ts_format;
+	struct cq_hold hold;
 	bool arm_pending; /* arming raises the event of entries that are there */
 
 	struct shim_lock lock cacheline_aligned;
@@ -121,12 +124,27 @@ void shim_cqx_set_dead(struct shim_cq *cq);
 /** shim_vendor_err() - ibv_wc.vendor_err of the failed completion @e. */
 u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e);
 
+/* --- cq_hold.c --- */
+
+/**
+ * shim_cq_withholds() - while call_holds(): whether a poll has to find nothing. Then pending work
+ * has been done, as in a poll that finds nothing.
+ */
+bool shim_cq_withholds(struct shim_cq *cq);
+/**
+ * shim_cq_hold_arm() - the CQ is about to be armed. A rule may have this wait for a completion
+ * before, which the arming then does not see.
+ */
+void shim_cq_hold_arm(struct shim_cq *cq);
+
 /* --- poll.c --- */
 
 int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc);
 int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 /** shim_cq_peek() - the next entry, or NULL. CQ lock held. */
 const struct cqe *shim_cq_peek(const struct shim_cq *cq);
+/** shim_cq_has_entry() - whether an entry is there that was not polled. Takes arm_lock. */
+bool shim_cq_has_entry(struct shim_cq *cq);
 /** shim_cqe_consume() - place an entry's data in the receive, free slots. CQ lock held. */
 void shim_cqe_consume(const struct cqe *e);
 /** shim_cq_idle() - nothing was found: do pending work or wait. Return: whether to look again. */

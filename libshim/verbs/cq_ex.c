@@ -65,6 +65,13 @@ static u64 wall_clock_offset(void)
 	return wall - before - (after - before) / 2;
 }
 
+static int cqx_found_nothing(struct shim_cq *cq)
+{
+	if (call_holds())
+		cq_hold_drained(&cq->hold);
+	return ENOENT;
+}
+
 static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct shim_cq *cq = to_cq_of_ex(ex);
@@ -74,19 +81,21 @@ static int cqx_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	if (call_fails(CALL_ibv_start_poll))
 		return errno;
+	if (call_holds() && shim_cq_withholds(cq))
+		return ENOENT;
 	shim_lock(&cq->lock);
 	ret = batch_advance(cq);
 	if (unlikely(ret)) {
 		batch_retire(cq);
 		shim_unlock(&cq->lock);
 		if (!shim_cq_idle(cq))
-			return ret;
+			return cqx_found_nothing(cq);
 		shim_lock(&cq->lock);
 		ret = batch_advance(cq);
 		if (ret) {
 			batch_retire(cq);
 			shim_unlock(&cq->lock);
-			return ret;
+			return cqx_found_nothing(cq);
 		}
 	}
 	if (cq->wall)
@@ -103,7 +112,7 @@ static int cqx_next_poll(struct ibv_cq_ex *ex)
 	if (call_fails(CALL_ibv_next_poll))
 		return errno;
 	batch_retire(cq);
-	return batch_advance(cq);
+	return batch_advance(cq) ? cqx_found_nothing(cq) : 0;
 }
 
 static void cqx_end_poll(struct ibv_cq_ex *ex)

@@ -334,12 +334,19 @@ static __attribute__((noinline)) int cq_poll_idle(struct shim_cq *cq, int n, str
 /* A rule may be about polls. */
 static __attribute__((noinline)) int cq_poll_fault(struct shim_cq *cq, int n, struct ibv_wc *wc)
 {
+	const bool holds = call_holds();
 	int found;
 
 	if (call_fails(CALL_ibv_poll_cq))
 		return -1;
+	if (holds && shim_cq_withholds(cq))
+		return 0;
 	found = cq_poll_ready(cq, n, wc);
-	return found || !cq_idle_is_due(cq, shim.seg) ? found : cq_poll_idle(cq, n, wc);
+	if (!found && cq_idle_is_due(cq, shim.seg))
+		found = cq_poll_idle(cq, n, wc);
+	if (holds && found < n)
+		cq_hold_drained(&cq->hold);
+	return found;
 }
 
 /* Whatever is rare is called last, so that an empty poll saves no registers. */
@@ -348,11 +355,21 @@ int shim_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct shim_cq *cq = to_cq(ibcq);
 	const struct seg_hdr *seg = shim_seg_at(0);
 
-	if (call_has_rule(seg->fail_calls, CALL_ibv_poll_cq))
+	if (call_has_rule(seg->fail_calls, CALLS_POLL))
 		return cq_poll_fault(cq, n, wc);
 	if (!cq_is_empty(cq, seg))
 		return cq_poll_ready(cq, n, wc);
 	return cq_idle_is_due(cq, seg) ? cq_poll_idle(cq, n, wc) : 0;
+}
+
+bool shim_cq_has_entry(struct shim_cq *cq)
+{
+	bool found;
+
+	shim_lock(&cq->arm_lock);
+	found = cq_entry(cq, load_relaxed(&cq->ctl->cons));
+	shim_unlock(&cq->arm_lock);
+	return found;
 }
 
 /* Tell the HCA that the CQ was armed while it holds an entry. */
@@ -374,6 +391,7 @@ int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 		return EINVAL;
 	if (call_fails(CALL_ibv_req_notify_cq))
 		return errno;
+	shim_cq_hold_arm(cq);
 	shim_lock(&cq->arm_lock);
 	cq_arm(cq->ctl, solicited_only);
 	tell = unlikely(cq->arm_pending) && cq_entry(cq, load_relaxed(&cq->ctl->cons));

@@ -55,6 +55,8 @@ static const char *trial_rule_refusal(const struct fault_rule *r)
 		return "it is about calls, and a trace has none";
 	if (r->on == FAULT_ON_WR)
 		return "it is about work requests, and a trace has none";
+	if (r->on == FAULT_ON_CQ)
+		return "it is about completion queues, and a trace has none";
 	if (r->on == FAULT_ON_TIME && !r->triggered)
 		return "it waits for no packet, only for its time";
 	if (r->on == FAULT_ON_STATE && r->act != FA_PARTITION)
