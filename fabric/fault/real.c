@@ -11,7 +11,7 @@
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 
-#define REAL_ACTIONS "fail, wc, cm drop, cm reject, kill, pause or resume"
+#define REAL_ACTIONS "fail, wc, cq hold, cm drop, cm reject, kill, pause or resume"
 
 #define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
 #define KEYS_OF_CM  (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(LINK) | KEY(DIRECTION))
@@ -61,6 +61,7 @@ static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 	switch (r->act) {
 	case FA_FAIL:
 	case FA_WC:
+	case FA_HOLD:
 	case FA_KILL:
 	case FA_PAUSE:
 	case FA_RESUME:
@@ -95,6 +96,9 @@ int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
 	if (r->act == FA_WC && r->what.status == WCS_FATAL_ERR)
 		return fault_refuse(bad, "status=",
 				    "a status without an event of the queue pair, not FATAL_ERR");
+	if (r->act == FA_HOLD && r->has & KEY(DEVICE))
+		return fault_refuse(bad, "device",
+				    "cq=, program= or pid=: the devices of CQs are not known");
 	if (r->act == FA_FAIL && real_call_is_unseen(r->what.call))
 		return fault_refuse(bad, r->what.call, "a call that is seen on real devices, too");
 	return 0;

@@ -197,3 +197,10 @@ void tap_fabric_report_event(const struct proto_event *event)
 
 	(void)fabric_request(&m);
 }
+
+u64 tap_fabric_hold(u32 cq)
+{
+	struct proto_msg m = { .op = PROTO_HOLD, .hold.cq = cq };
+
+	return fabric_request(&m) ? 0 : m.hold.ns;
+}

@@ -47,6 +47,18 @@ u32 tap_fabric_cm(const struct proto_cm *cm);
 /** tap_fabric_report_event() - tell the journal of an asynchronous event. */
 void tap_fabric_report_event(const struct proto_event *event);
 
+/**
+ * tap_fabric_hold() - ask for how long completions may be withheld from the CQ with that handle. A
+ * rule counts it. Return: in ns; 0: not at all.
+ */
+u64 tap_fabric_hold(u32 cq);
+
+/** tap_fabric_has_hold() - whether a rule is about completions that can be withheld. */
+static inline bool tap_fabric_has_hold(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_HOLD / 64]) & BIT64(CALLS_HOLD % 64);
+}
+
 /** tap_fabric_has_work() - whether a rule is about work requests. */
 static inline bool tap_fabric_has_work(void)
 {

@@ -2,12 +2,13 @@
 /*
  * Faults on the devices of any library below. The fabric process matches and counts, as it does for
  * emulated programs. Here calls fail that rules name, `fail` of rdmaemu-faults(7); work_faults.c
- * has `wc`, event_faults.c `cm`. The fabric's journal also gets calls of the control path and work
- * requests that fail by themselves, and asynchronous events.
+ * has `wc`, event_faults.c `cm`, hold_faults.c `cq`. The fabric's journal also gets calls of the
+ * control path and work requests that fail by themselves, and asynchronous events.
  */
 #include "libtap/tap.h"
 #include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
+#include "libtap/users/hold_faults.h"
 #include "libtap/users/work_faults.h"
 #include "libtap/users/work_hits.h"
 #include "traces/calls/desc.h"
@@ -101,12 +102,21 @@ static enum tap_verdict fault_batch_begin(struct tap_batch *b)
 static enum tap_verdict fault_poll_begin(struct tap_poll *p)
 {
 	int err = tap_fabric_error(CALL_ibv_poll_cq);
+	bool late = unlikely(tap_fabric_has_hold()) && !err && hold_fault_withholds(p->obj);
 
-	if (likely(!err))
+	if (likely(!err && !late))
 		return TAP_PASS;
-	p->ret = -1;
-	errno = err;
+	p->ret = late ? 0 : -1;
+	if (err)
+		errno = err;
 	return TAP_ANSWER;
+}
+
+static void fault_poll_end(struct tap_poll *p)
+{
+	work_fault_poll(p);
+	if (unlikely(tap_fabric_has_hold()) && p->ret >= 0 && p->ret < p->n)
+		hold_fault_drained(p->obj);
 }
 
 static enum tap_verdict fault_cqex_begin(struct tap_cqex *p)
@@ -116,10 +126,22 @@ static enum tap_verdict fault_cqex_begin(struct tap_cqex *p)
 	if (p->what != TAP_CQEX_END)
 		err = tap_fabric_error(p->what == TAP_CQEX_START ? CALL_ibv_start_poll
 								 : CALL_ibv_next_poll);
+	if (unlikely(tap_fabric_has_hold()) && !err && p->what == TAP_CQEX_START &&
+	    hold_fault_withholds(p->obj)) {
+		p->ret = ENOENT;
+		return TAP_ANSWER;
+	}
 	if (likely(!err))
 		return TAP_PASS;
 	p->ret = errno = err;
 	return TAP_ANSWER;
+}
+
+static void fault_cqex_end(struct tap_cqex *p)
+{
+	work_fault_cqex(p);
+	if (unlikely(tap_fabric_has_hold()) && p->what != TAP_CQEX_END && p->ret == ENOENT)
+		hold_fault_drained(p->obj);
 }
 
 static enum tap_verdict fault_cq_begin(struct tap_cqop *p)
@@ -129,11 +151,32 @@ static enum tap_verdict fault_cq_begin(struct tap_cqop *p)
 	if (p->what != TAP_CQ_ACK)
 		err = tap_fabric_error(p->what == TAP_CQ_ARM ? CALL_ibv_req_notify_cq
 							     : CALL_ibv_get_cq_event);
-	if (likely(!err))
+	if (likely(!err)) {
+		if (p->what == TAP_CQ_ARM)
+			hold_fault_arm(p->cq);
 		return TAP_PASS;
+	}
 	p->ret = p->what == TAP_CQ_ARM ? err : -1;
 	p->err = err;
 	return TAP_ANSWER;
+}
+
+static void fault_cq_end(struct tap_cqop *p)
+{
+	if (p->what == TAP_CQ_EVENT && !p->ret)
+		hold_fault_event(p->cq);
+}
+
+static void fault_object_new(struct tap_obj *o)
+{
+	work_fault_object_new(o);
+	hold_fault_object_new(o);
+}
+
+static void fault_object_gone(struct tap_obj *o)
+{
+	work_fault_object_gone(o);
+	hold_fault_object_gone(o);
 }
 
 static enum tap_verdict fault_dm_begin(struct tap_dm *d)
@@ -154,17 +197,18 @@ static const struct tap_user fault_user = {
 	.call_begin = fault_call_begin,
 	.call_returned = event_fault_call_returned,
 	.call_end = fault_call_end,
-	.object_new = work_fault_object_new,
-	.object_gone = work_fault_object_gone,
+	.object_new = fault_object_new,
+	.object_gone = fault_object_gone,
 	.post_begin = fault_post_begin,
 	.wr = work_fault_wr,
 	.wr_batch_begin = fault_batch_begin,
 	.wr_batch_end = work_fault_batch_end,
 	.poll_begin = fault_poll_begin,
-	.poll_end = work_fault_poll,
+	.poll_end = fault_poll_end,
 	.cqex_begin = fault_cqex_begin,
-	.cqex_end = work_fault_cqex,
+	.cqex_end = fault_cqex_end,
 	.cq_begin = fault_cq_begin,
+	.cq_end = fault_cq_end,
 	.dm_begin = fault_dm_begin,
 };
 

@@ -3,7 +3,7 @@
 # settings: one: programs of one node
 # waits
 # `cq hold`: a program that polls, arms its CQ and sleeps misses the completion that arrives in between, and one that
-# polls once more does not.
+# polls once more does not; on emulated devices, and on real ones, for which the emulator of an outer run stands.
 . "$(dirname "$0")/../../lib/lib.sh"
 
 R=$RDMAEMU
@@ -15,11 +15,20 @@ emulated() {
 	limit "$R" run --fresh --scenario rules -- "$T/app_fault_lost_wakeup" "${@:2}" 2>&1
 }
 
+# real RULE ARGS... - likewise on real devices
+real() {
+	echo "$1" >rules
+	emu "$R" run --real --fresh --scenario rules -- "$T/app_fault_lost_wakeup" "${@:2}" 2>&1
+}
+
 hangs="sleeps, and a message is there"
 works="all messages have come"
 for how in "" extended; do
+	# There a completion ends the wait; on real devices, the time.
 	is "emulated: the bug shows${how:+, $how}" "$(emulated "cq hold 10s must-fire" bug $how)" "$hangs"
 	is "emulated: a correct program works${how:+, $how}" "$(emulated "cq hold 10s must-fire" correct $how)" "$works"
+	is "real: the bug shows${how:+, $how}" "$(real "cq hold 300ms must-fire" bug $how)" "$hangs"
+	is "real: a correct program works${how:+, $how}" "$(real "cq hold 50ms must-fire" correct $how)" "$works"
 done
 
 # A device that looks at its CQ when it is armed has no such gap.
@@ -39,6 +48,9 @@ is "not hit: after=100" "$(emulated "cq hold 10s after=100" correct | head -1)" 
 
 # --- what cannot be
 
+echo "cq hold device=mlx5_0" >rules
+is "refused: device= on real devices" "$(emu "$R" run --real --scenario rules --dry-run -- true 2>&1)" \
+	"rdmaemu: rules:1: 'device': expected cq=, program= or pid=: the devices of CQs are not known"
 echo "cq drop" >rules
 is "refused: another word" "$(limit "$R" run --scenario rules --dry-run -- true 2>&1)" \
 	"rdmaemu: rules:1: 'drop': expected hold after cq"
