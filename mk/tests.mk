@@ -37,7 +37,7 @@ UNIT_COMMON := $(call objs,$(wildcard tests/lib/c/emu*.c))
 # A call takes the same instructions each time: the loader finds no function at its first call, but all at the start.
 UNIT_NOW    := -Wl,-z,now
 # Without x86's trap flag, tests/lib/c/emu_die.c needs an emulator that calls a function before each access to memory.
-MACHINE	    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINE	    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 STEPS_OBJ   := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj-steps/%,$(EMULATOR_OBJ))
 # Those calls take ten times as long as the accesses, so only tests in which a client dies have them.
 STEPS_UNITS := $(if $(filter x86_64,$(MACHINE)),,$(shell grep -rlE 'emu_die_|lib/c/deaths\.h' tests/unit))

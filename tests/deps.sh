@@ -28,7 +28,7 @@ APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qe
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 procps util-linux iproute2"
 SERVICES="prometheus prometheus-node-exporter"
-DEB="debhelper dpkg-dev faketime libcunit1-dev python3"
+DEB="build-essential debhelper dpkg-dev faketime libcunit1-dev python3"
 
 packages=
 for set; do

@@ -18,4 +18,9 @@ is "it has each file of the commit" "$(tar tzf "$TEST_DIR/one/$tarball" | grep -
 check "make dist again" dist two
 check "the same bytes" cmp "$TEST_DIR/one/$tarball" "$TEST_DIR/two/$tarball"
 is "the packages are of this version" "$(sed -n '1s/rdmaemu (\(.*\)-.*/\1/p' "$TOP/packaging/debian/changelog")" "$version"
+# What a package is built with: what tests/deps.sh has, without what build-essential brings.
+sed -n '/^Build-Depends:/,/^[A-Z][a-z-]*-Root:/p' "$TOP/packaging/debian/control" | grep -o 'lib[a-z0-9-]*-dev\|nettle-dev\|zlib1g-dev' |
+	sort -u >"$TEST_DIR/control"
+is "with all libraries of tests/deps.sh" "$(sed -n 's/^BUILD="\(.*\)"$/\1/p' "$TOP/tests/deps.sh" | tr ' ' '\n' |
+	grep -e '-dev$' | grep -v libc6 | grep -vxFf "$TEST_DIR/control")" ''
 done_testing
