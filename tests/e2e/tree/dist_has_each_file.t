@@ -18,7 +18,7 @@ is "it has each file of the commit" "$(tar tzf "$TEST_DIR/one/$tarball" | grep -
 check "make dist again" dist two
 check "the same bytes" cmp "$TEST_DIR/one/$tarball" "$TEST_DIR/two/$tarball"
 is "the packages are of this version" "$(sed -n '1s/rdmaemu (\(.*\)-.*/\1/p' "$TOP/packaging/debian/changelog")" "$version"
-# What a package is built with: what tests/deps.sh has, without what build-essential brings.
+# The package is built with the libraries of tests/deps.sh; libc6-dev comes with build-essential.
 sed -n '/^Build-Depends:/,/^[A-Z][a-z-]*-Root:/p' "$TOP/packaging/debian/control" | grep -o 'lib[a-z0-9-]*-dev\|nettle-dev\|zlib1g-dev' |
 	sort -u >"$TEST_DIR/control"
 is "with all libraries of tests/deps.sh" "$(sed -n 's/^BUILD="\(.*\)"$/\1/p' "$TOP/tests/deps.sh" | tr ' ' '\n' |
