@@ -232,12 +232,36 @@ static bool token_serve_pending(struct engine *e)
 	return all;
 }
 
-void engine_leave(struct engine *e)
+/*
+ * The token was given back, and doorbells are pending. @more: the holding's budget was not used up;
+ * @next: what the token has become.
+ * Return: whether it was taken again, to serve them. *kick: set if the fabric process is to.
+ */
+static bool token_regain(struct engine *e, bool more, u64 next, bool *kick)
+{
+	struct hca *hca = e->hca;
+
+	if (unlikely(!more)) {
+		*kick = true;
+		return false;
+	}
+	/* If it is reserved, the waiter serves them, or the fabric process should it never come. */
+	if (unlikely(next != TOKEN_FREE || !has_pending_near(e))) {
+		*kick |= !load_seq_cst(&hca->watching);
+		return false;
+	}
+	if (!token_retry(e))
+		return false;
+	e->kick = false;
+	return true;
+}
+
+/* engine_leave(), where something is pending or somebody waits. @kick: for the fabric process */
+static __attribute__((noinline)) void token_leave(struct engine *e, bool kick)
 {
 	const struct engine_ops *ops = e->ops;
 	struct hca *hca = e->hca;
 	void *ctx = e->ctx;
-	bool kick = false;
 	u64 next;
 	bool more;
 
@@ -251,25 +275,33 @@ void engine_leave(struct engine *e)
 		exchange(&hca->token, next);
 		if (!load_seq_cst(&hca->pending))
 			break;
-		if (unlikely(!more)) {
-			kick = true;
+		if (!token_regain(e, more, next, &kick))
 			break;
-		}
-		if (unlikely(next != TOKEN_FREE)) {
-			/* The waiter serves it, or the fabric process should it never come. */
-			kick |= !load_seq_cst(&hca->watching);
-			break;
-		}
-		if (unlikely(!has_pending_near(e))) {
-			kick |= !load_seq_cst(&hca->watching);
-			break;
-		}
-		if (!token_retry(e))
-			break;
-		e->kick = false;
 	}
 	if (kick)
 		ops->kick(ctx);
+}
+
+void engine_leave(struct engine *e)
+{
+	const struct engine_ops *ops = e->ops;
+	struct hca *hca = e->hca;
+	const u64 next = TOKEN_FREE;
+	void *ctx = e->ctx;
+	bool kick = false, more;
+
+	if (likely(!(load_relaxed(&hca->pending) | load_relaxed(&hca->waiting) | e->kick))) {
+		more = budget_left(e);
+		exchange(&hca->token, next);
+		if (!load_seq_cst(&hca->pending))
+			return;
+		if (!token_regain(e, more, next, &kick)) {
+			if (kick)
+				ops->kick(ctx);
+			return;
+		}
+	}
+	token_leave(e, kick);
 }
 
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
