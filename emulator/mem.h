@@ -80,10 +80,11 @@ static inline __attribute__((always_inline)) int mem_local(struct hca *hca, u32 
 	*total = s.len;
 	len = min_u64(s.len, used);
 	mem->kind = MEM_VM;
-	mem->n = 0;
-	mem->client = hca->pd[pd].client - 1;
-	if (unlikely(!len))
+	mem->n = len ? 1 : 0;
+	if (unlikely(!len)) {
+		mem->client = hca->pd[pd].client - 1;
 		return 0;
+	}
 	mr = hca_mr_by_key(hca, s.lkey);
 	if (unlikely(!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
 		     !mr_translate(mr, s.addr, len, &mem->iov[0]))) {
@@ -91,9 +92,7 @@ static inline __attribute__((always_inline)) int mem_local(struct hca *hca, u32 
 		mem_key_refuse(hca, pd, 0, s.lkey, s.addr, len, need);
 		return -EACCES;
 	}
-	if (likely(mr->kind != MR_NULL))
-		mem->client = mr->client - 1;
-	mem->n = 1;
+	mem->client = (likely(mr->kind != MR_NULL) ? mr->client : hca->pd[pd].client) - 1;
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static inline struct seg_hdr *seg_of(struct engine *e, u32 owner)
 #define keep_pointer(p) __asm__("" : "+r"(p))
 
 /** copy_small() - copy a payload that lies in a slot or an entry, without a call. */
-static inline void copy_small(void *dst, const void *src, u32 len)
+static inline __attribute__((always_inline)) void copy_small(void *dst, const void *src, u32 len)
 {
 	u8 *to = dst;
 	const u8 *from = src;

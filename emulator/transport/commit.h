@@ -41,7 +41,7 @@ static inline void commit_entry(struct hca_cq *cq, struct cqe *cqe, u32 prod)
  * state_copy() - copy a struct req_state or resp_state: one line. An assignment becomes a string
  * instruction, which takes several times as long.
  */
-static inline void state_copy(void *dst, const void *src)
+static inline __attribute__((always_inline)) void state_copy(void *dst, const void *src)
 {
 	typedef u64 __attribute__((vector_size(16), may_alias)) words;
 	words *to = dst;

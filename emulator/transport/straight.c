@@ -112,7 +112,7 @@ straight_inline bool straight_take_wqe(struct straight *t, struct hca_mem *src)
 			return false;
 	}
 	t->len = (u32)len;
-	return len <= qp->mtu && len <= t->peer->mtu && len <= qp->max_msg &&
+	return len <= qp->mtu && qp->mtu == t->peer->mtu && len <= qp->max_msg &&
 	       !(t->flags & SEND_FENCE);
 }
 
@@ -151,14 +151,25 @@ straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 		      &bad) ||
 	    t->len > room)
 		return false;
-	t->in_cqe = t->in_wqe && t->len <= CQE_INLINE && dst->client == peer->client - 1;
+	/* 0 bytes go nowhere. */
+	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE && dst->client == peer->client - 1;
 	return true;
 }
 
-/* Room for @n entries, which cq_reserve() finds without a look at the client's index. */
-straight_inline bool cq_has_slots(const struct hca_cq *cq, u32 n)
+/* Room for @n entries. As in cq_make_room(), the client's index is read when there seems none. */
+straight_inline bool cq_has_slots(struct seg_hdr *seg, struct hca_cq *cq, u32 n)
 {
-	return !cq->overrun && cq->prod - cq->cons + n <= cq->depth;
+	const struct cq_ctl *ctl;
+	u32 cons;
+
+	if (unlikely(cq->prod - cq->cons + n > cq->depth)) {
+		ctl = seg_ptr(seg, cq->ring);
+		cons = load_acquire(&ctl->cons);
+		if (cq->prod - cons + n > cq->depth)
+			return false;
+		cq->cons = cons;
+	}
+	return !cq->overrun;
 }
 
 /* Room for the completions. */
@@ -167,9 +178,9 @@ straight_inline bool straight_has_room(struct straight *t)
 	t->signaled = t->flags & SEND_SIGNALED;
 	t->scq = &t->hca->cq[t->qp->scq];
 	keep_pointer(t->scq);
-	if (t->signaled && !cq_has_slots(t->scq, t->recv && t->scq == t->rcq ? 2 : 1))
+	if (t->signaled && !cq_has_slots(t->seg, t->scq, t->recv && t->scq == t->rcq ? 2 : 1))
 		return false;
-	return !t->recv || cq_has_slots(t->rcq, 1);
+	return !t->recv || cq_has_slots(t->peer_seg, t->rcq, 1);
 }
 
 straight_inline struct cqe *straight_cqe(struct seg_hdr *seg, const struct hca_cq *cq)
@@ -187,12 +198,12 @@ straight_inline bool straight_copy(struct engine *e, const struct straight *t,
 {
 	const struct hca_qp *qp = t->qp;
 
-	if (!t->len)
-		return true;
 	if (t->in_cqe) {
 		copy_small(cqe->data, t->slot->sge, t->len);
 		return true;
 	}
+	if (!t->len)
+		return true;
 	if (t->in_wqe) {
 		src->client = qp->client - 1;
 		src->kind = MEM_SEG;
@@ -219,7 +230,7 @@ straight_inline void straight_fill_recv(struct engine *e, const struct straight 
 	cqe->status = WCS_SUCCESS;
 	cqe->opcode = t->write ? WCO_RECV_RDMA_WITH_IMM : WCO_RECV;
 	cqe->wc_flags = t->imm ? WCF_WITH_IMM : 0;
-	cqe->flags = t->in_cqe && t->len ? CQE_RECV | CQE_HAS_DATA : CQE_RECV;
+	cqe->flags = t->in_cqe ? CQE_RECV | CQE_HAS_DATA : CQE_RECV;
 }
 
 straight_inline void straight_fill_send(struct engine *e, const struct straight *t, struct cqe *cqe)
@@ -339,13 +350,14 @@ straight_inline void straight_count(const struct straight *t)
 }
 
 /* The request of a WQE of which the opcode is known. Inlined for each kind. */
-straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bool write)
+straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bool write, bool imm)
 {
 	struct hca_mem src, dst;
 	struct cqe *cqe = NULL;
 
 	t->write = write;
-	t->recv = !write || t->imm;
+	t->imm = imm;
+	t->recv = !write || imm;
 	if (!straight_take_wqe(t, &src))
 		return false;
 	t->peer_seg = seg_of(e, t->peer->client);
@@ -381,11 +393,11 @@ bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	op = load_relaxed(&t.slot->opcode);
 	if (unlikely(op > WR_SEND_WITH_IMM || !(qp->wr_mask >> op & 1)))
 		return false;
-	t.imm = op & 1;
-	_Static_assert((WR_RDMA_WRITE_WITH_IMM & WR_SEND_WITH_IMM & 1) &&
-			       !((WR_RDMA_WRITE | WR_SEND) & 1),
-		       "of the four, those with immediate are odd");
-	/* Two copies of the code, each without the branches of the other. */
-	return op <= WR_RDMA_WRITE_WITH_IMM ? straight_carry_out(e, &t, true)
-					    : straight_carry_out(e, &t, false);
+	/* A copy of the code each, without the branches of the others. */
+	if (op == WR_SEND)
+		return straight_carry_out(e, &t, false, false);
+	if (op == WR_RDMA_WRITE)
+		return straight_carry_out(e, &t, true, false);
+	return op == WR_SEND_WITH_IMM ? straight_carry_out(e, &t, false, true)
+				      : straight_carry_out(e, &t, true, true);
 }

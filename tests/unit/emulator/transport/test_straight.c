@@ -68,6 +68,15 @@ static u64 digest(u64 h, const void *data, size_t n)
 	return h;
 }
 
+/* When the client's index was read last makes no difference. */
+static u64 digest_cq(u64 h, const struct hca_cq *cq)
+{
+	struct hca_cq c = *cq;
+
+	c.cons = 0;
+	return digest(h, &c, sizeof(c));
+}
+
 static void digest_hca(digests d)
 {
 	struct hca *h = m->hca;
@@ -79,8 +88,8 @@ static void digest_hca(digests d)
 	d[PART_QP] = d[PART_CQ] = 0;
 	for (i = 0; i < 2; i++) {
 		d[PART_QP] = digest(d[PART_QP], &h->qp[q[i].slot], sizeof(h->qp[0]));
-		d[PART_CQ] = digest(d[PART_CQ], &h->cq[q[i].scq.index], sizeof(h->cq[0]));
-		d[PART_CQ] = digest(d[PART_CQ], &h->cq[q[i].rcq.index], sizeof(h->cq[0]));
+		d[PART_CQ] = digest_cq(d[PART_CQ], &h->cq[q[i].scq.index]);
+		d[PART_CQ] = digest_cq(d[PART_CQ], &h->cq[q[i].rcq.index]);
 	}
 	d[PART_HCA] = digest(0, h->client, EMU_CLIENTS * sizeof(h->client[0]));
 	d[PART_HCA] = digest(d[PART_HCA], h->srq, h->tab[TAB_SRQ].high * sizeof(h->srq[0]));

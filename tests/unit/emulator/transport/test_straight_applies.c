@@ -77,16 +77,31 @@ static void watched(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 	m->hca->watched = 1;
 }
 
+static void cq_fill(const struct emu_cq *q)
+{
+	struct cq_ctl *ctl = (void *)((u8 *)m->c[q->client].seg + q->ring);
+	struct hca_cq *cq = &m->hca->cq[q->index];
+
+	cq->cons = ctl->cons = cq->prod - cq->depth;
+}
+
 static void send_cq_full(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
-	m->hca->cq[qp->scq].cons -= m->hca->cq[qp->scq].depth;
+	cq_fill(&q[0].scq);
 }
 
 static void recv_cq_full(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
-	m->hca->cq[peer->rcq].cons -= m->hca->cq[peer->rcq].depth;
+	cq_fill(&q[1].rcq);
+}
+
+/* The engine has not looked since then. */
+static void polled_cq(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	recv_cq_full(w, qp, peer);
+	((struct cq_ctl *)(void *)((u8 *)m->c[1].seg + q[1].rcq.ring))->cons++;
 }
 
 static void no_receive(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
@@ -130,6 +145,7 @@ static const struct {
 	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false },
 	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false },
 	{ "a capture", watched, WR_SEND, 8, false },
+	{ "a CQ that was polled since", polled_cq, WR_SEND, 8, true },
 	{ "a full send CQ", send_cq_full, WR_RDMA_WRITE, 8, false },
 	{ "a full receive CQ", recv_cq_full, WR_SEND, 8, false },
 	{ "no receive", no_receive, WR_SEND, 8, false },
