@@ -72,7 +72,7 @@ u32 export_ordinal(const char *text, const char *kind)
 
 void *export_at(void *table, u32 *n, u32 i, size_t size)
 {
-	u32 more = i + 64;
+	u32 more = i + i / 2 + 64;
 	void *bigger;
 
 	if (i < *n)
