@@ -38,6 +38,12 @@ static inline u64 json_get_int(struct json_object *o, const char *key)
 	return (u64)json_object_get_int64(json_object_object_get(o, key));
 }
 
+/** json_length() - elements of an array; 0: it is none. */
+static inline size_t json_length(struct json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
 /** json_get_str() - a text of an object, or a number as text; "": it has none. */
 static inline const char *json_get_str(struct json_object *o, const char *key)
 {

@@ -97,7 +97,7 @@ static void qp_read_cq(struct top_qp *qp, struct json_object *o, struct json_obj
 	struct json_object *cq;
 	size_t i;
 
-	for (i = 0; number && i < json_object_array_length(cqs); i++) {
+	for (i = 0; number && i < json_length(cqs); i++) {
 		cq = json_object_array_get_idx(cqs, i);
 		if (json_get_int(cq, "cq") != number)
 			continue;
@@ -135,7 +135,7 @@ static int sample_read_qps(struct top_sample *s, struct json_object *status,
 	struct json_object *qps = json_object_object_get(status, "qps");
 	struct json_object *cqs = json_object_object_get(status, "cqs");
 	double seconds = before ? (double)(s->at - before->at) / 1e9 : 0;
-	size_t i, n = json_object_array_length(qps);
+	size_t i, n = json_length(qps);
 
 	s->qp = calloc(n ? n : 1, sizeof(*s->qp));
 	if (!s->qp)
@@ -161,7 +161,7 @@ static int sample_read_qps(struct top_sample *s, struct json_object *status,
 
 static u64 sample_count(struct json_object *o, const char *key)
 {
-	return json_object_array_length(json_object_object_get(o, key));
+	return json_length(json_object_object_get(o, key));
 }
 
 static void sample_read_engine(struct top_sample *s, struct json_object *engine)
@@ -189,16 +189,16 @@ static void sample_read_head(struct top_sample *s, struct json_object *status)
 	s->nodes = sample_count(status, "nodes");
 	s->programs = sample_count(status, "clients");
 	s->members = sample_count(status, "members");
-	for (i = 0; i < json_object_array_length(devices); i++) {
+	for (i = 0; i < json_length(devices); i++) {
 		ports = json_object_object_get(json_object_array_get_idx(devices, i), "ports");
-		for (k = 0; k < json_object_array_length(ports); k++)
+		for (k = 0; k < json_length(ports); k++)
 			s->dropped += json_get_int(
 				json_object_object_get(json_object_array_get_idx(ports, k),
 						       "counters"),
 				"dropped");
 	}
 	clients = json_object_object_get(status, "clients");
-	for (i = 0; i < json_object_array_length(clients); i++)
+	for (i = 0; i < json_length(clients); i++)
 		s->memory += json_get_int(json_object_array_get_idx(clients, i), "mr_bytes");
 }
 
@@ -218,7 +218,7 @@ static void sample_read_faults(struct top_sample *s, struct json_object *root)
 	struct top_fault f;
 	size_t i;
 
-	s->n_rules = (u32)json_object_array_length(all);
+	s->n_rules = (u32)json_length(all);
 	for (i = 0; i < s->n_rules; i++) {
 		rule = json_object_array_get_idx(all, i);
 		f = (struct top_fault){ .seen = json_get_int(rule, "seen"),
