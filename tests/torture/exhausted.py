@@ -12,7 +12,6 @@ SCENARIOS in the environment may name some of them.
 import errno
 import fcntl
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -122,9 +121,7 @@ def one(scenario, kind, error, later, n, state):
     tried += 1
     if not have_ended():
         trouble += "\na process does not end"
-    if os.path.exists(state + ".gone"):
-        shutil.rmtree(state + ".gone")
-        os.makedirs(state, 0o700, exist_ok=True)
+    os.makedirs(state, 0o700, exist_ok=True)
     found = left_finally(state, (".log",) if error == KILL else ())
     if found:
         trouble += "\nleft: " + " ".join(found[:20])

@@ -2,10 +2,10 @@
 /*
  * sys_fail KIND ERROR N FILE PROGRAM ARGS...: run PROGRAM, and let the N-th system call of a kind
  * that it or a descendant makes fail; N+: also all later ones. ERROR is an errno, or 0: kill the
- * process that makes the call, as the OOM killer does; or a path: the directory there gets another
- * name, with `.gone` at its end, before the call. FILE receives the number of calls of the kind so
- * far, and is locked (flock(2)) until the last descendant has ended. Exits as PROGRAM does. Exit
- * status 77: the kernel cannot do that (seccomp_unotify(2)).
+ * process that makes the call, as the OOM killer does; or a path: what is there is removed before
+ * the call. FILE receives the number of calls of the kind so far, and is locked (flock(2)) until
+ * the last descendant has ended. Exits as PROGRAM does. Exit status 77: the kernel cannot do that
+ * (seccomp_unotify(2)).
  *
  * Kinds, and which calls: create (files, directories, links, names of sockets), write (regular
  * files and memfds, also their size), fd (new descriptors), memory (shared and large maps, memfds,
@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -184,12 +185,18 @@ static void count_write(int file, unsigned long n)
 		_exit(1);
 }
 
+static int file_remove(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
 static void directory_vanish(void)
 {
-	char gone[PATH_MAX];
-
-	snprintf(gone, sizeof(gone), "%s.gone", fail_path);
-	rename(fail_path, gone);
+	nftw(fail_path, file_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void listen_answer(int fd, struct seccomp_notif *q, struct seccomp_notif_resp *r, bool fail)
