@@ -271,7 +271,7 @@ static int fabric_start(struct fabric *f, const struct opts *o, const char **wha
 		return ret;
 	fabric_ports_watch(f);
 	ret = server_watch_socket(f);
-	/* It was removed before there was a watch: no program can come, and nothing would say so. */
+	/* It was removed before there was a watch: no program can come any more. */
 	if (!server_file_is_own(f->paths.sock, &f->server->sock_file))
 		return -ENOENT;
 	if (ret)
