@@ -127,6 +127,13 @@ void fault_limit_removed(struct fabric *f, struct fault_rule *r);
  * about may still come. Return: 0 or -EINVAL with *bad.
  */
 int fault_limit_check(const struct fabric *f, const struct fault_rule *r, struct fault_bad *bad);
+/**
+ * fault_limits_request() - PROTO_LIMITS: a client on real devices is about to create or query
+ * something. Return: 0 or -EOPNOTSUPP.
+ */
+int fault_limits_request(struct fabric *f, struct proto_msg *m);
+/** fault_limit_rule() - the id of the first rule that lowers limits now; 0: none does. */
+u32 fault_limit_rule(const struct fabric *f);
 /** fault_limit_update() - set the limits of all devices, also of new ones, from the rules. */
 void fault_limit_update(struct fabric *f);
 

@@ -91,7 +91,8 @@ int fault_call_failed(struct fabric *f, const struct client *cl, const struct pr
 		return -EOPNOTSUPP;
 	if (m->call.id >= CALL_COUNT || !m->call.err || !strerrorname_np((int)m->call.err))
 		return -EINVAL;
-	call_journal_failed(f, cl->id, m->call.id, m->call.err, 0);
+	call_journal_failed(f, cl->id, m->call.id, m->call.err,
+			    m->call.limited ? fault_limit_rule(f) : 0);
 	return 0;
 }
 
@@ -129,6 +130,8 @@ static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 		if (id == CALLS_HOLD || id == CALL_ibv_poll_cq)
 			mask[CALLS_POLL / 64] |= BIT64(CALLS_POLL % 64);
 	}
+	if (f->real && fault_limit_rule(f))
+		mask[CALLS_LIMIT / 64] |= BIT64(CALLS_LIMIT % 64);
 }
 
 static void call_mask_publish(struct client *cl, const u64 mask[SEG_CALL_WORDS])

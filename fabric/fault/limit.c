@@ -3,6 +3,9 @@
  * DOC: device limits that rules lower. Queries report them, and requests beyond them are refused as
  * on a device with these limits; existing objects stay.
  *
+ * Programs on real devices count their objects themselves, and ask for the limits:
+ * libtap/users/limit_faults.c.
+ *
  * The devices' own limits are saved when the first such rule is added. After each change the limits
  * of all devices are computed again from those and from the rules in force.
  */
@@ -19,6 +22,39 @@ static bool limit_is_on_dev(const struct fabric *f, const struct fault_rule *r, 
 {
 	return r->id && r->act == FA_LIMIT && r->phase == 1 &&
 	       fault_rule_is_on_port(f, &r->where, dev, 0);
+}
+
+u32 fault_limit_rule(const struct fabric *f)
+{
+	const struct faults *t = f->faults;
+	u32 i;
+
+	for (i = 0; i < t->high; i++)
+		if (t->rule[i].id && t->rule[i].act == FA_LIMIT && t->rule[i].phase == 1)
+			return t->rule[i].id;
+	return 0;
+}
+
+/* Devices of programs on real ones are not told apart: fault_check_real(). */
+int fault_limits_request(struct fabric *f, struct proto_msg *m)
+{
+	struct faults *t = f->faults;
+	struct fault_rule *r;
+	u32 i, k;
+
+	if (!f->real)
+		return -EOPNOTSUPP;
+	memset(&m->limits, 0xff, sizeof(m->limits));
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (!r->id || r->act != FA_LIMIT || r->phase != 1)
+			continue;
+		r->hits = 1;
+		for (k = 0; k < r->what.n_limits; k++)
+			fault_limit_shrink(&m->limits, r->what.limit[k].name,
+					   r->what.limit[k].value);
+	}
+	return 0;
 }
 
 /* Lower *l by all rules in force on the device. */
@@ -42,6 +78,8 @@ void fault_limit_update(struct fabric *f)
 	struct hca_limits l;
 	u32 d;
 
+	if (f->real)
+		fault_call_update_masks(f, NULL);
 	if (!f->faults->own_limits)
 		return;
 	for (d = f->faults->n_own_limits; d < hca->n_devs; d++)

@@ -11,7 +11,7 @@
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 
-#define REAL_ACTIONS "fail, wc, cq hold, cm drop, cm reject, kill, pause or resume"
+#define REAL_ACTIONS "fail, wc, cq hold, limit, cm drop, cm reject, kill, pause or resume"
 
 #define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
 #define KEYS_OF_CM  (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(LINK) | KEY(DIRECTION))
@@ -62,19 +62,47 @@ static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 	case FA_FAIL:
 	case FA_WC:
 	case FA_HOLD:
+	case FA_LIMIT:
 	case FA_KILL:
 	case FA_PAUSE:
 	case FA_RESUME:
 		return 0;
-	case FA_LIMIT:
 	case FA_EVENT:
-		return fault_refuse(bad, name, REAL_ACTIONS ": other rules need emulated devices");
+		return fault_refuse(bad, name,
+				    REAL_ACTIONS ": a program that polls async_fd, which is the "
+						 "kernel's, would not see the event");
 	case FA_LINK:
 		return fault_refuse(bad, name,
 				    REAL_ACTIONS ": the links of real devices cannot be changed");
 	default:
 		return fault_refuse(bad, name, REAL_ACTIONS ": a real wire cannot be touched");
 	}
+}
+
+/* Limits that no call of verbs is checked against: libtap/users/limit_faults.c. */
+static bool real_limit_is_unseen(const char *name)
+{
+	static const char *const unseen[] = { "max_sge_rd", "max_res_rd_atom", "max_mcast_grp",
+					      "max_mcast_qp_attach", "max_num_tags" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(unseen); i++)
+		if (!strcmp(name, unseen[i]))
+			return true;
+	return false;
+}
+
+static int real_check_limit(const struct fault_rule *r, struct fault_bad *bad)
+{
+	u32 i;
+
+	if (r->has & KEY(DEVICE))
+		return fault_refuse(bad, "device", "no device=: the rule lowers all devices");
+	for (i = 0; i < r->what.n_limits; i++)
+		if (real_limit_is_unseen(r->what.limit[i].name))
+			return fault_refuse(bad, r->what.limit[i].name,
+					    "a limit that a call of the program can exceed");
+	return 0;
 }
 
 int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
@@ -99,6 +127,8 @@ int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
 	if (r->act == FA_HOLD && r->has & KEY(DEVICE))
 		return fault_refuse(bad, "device",
 				    "cq=, program= or pid=: the devices of CQs are not known");
+	if (r->act == FA_LIMIT)
+		return real_check_limit(r, bad);
 	if (r->act == FA_FAIL && real_call_is_unseen(r->what.call))
 		return fault_refuse(bad, r->what.call, "a call that is seen on real devices, too");
 	return 0;

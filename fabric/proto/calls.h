@@ -177,8 +177,10 @@ enum call_id {
 #define CALLS_HOLD (CALLS_CM + 1)
 /* About one of CALLS_HOLD and CALL_ibv_poll_cq: polls of emulated CQs look at this bit only. */
 #define CALLS_POLL (CALLS_HOLD + 1)
+/* Limits of real devices are lowered. */
+#define CALLS_LIMIT (CALLS_POLL + 1)
 
-_Static_assert(CALLS_POLL < 64 * SEG_CALL_WORDS, "a bit each");
+_Static_assert(CALLS_LIMIT < 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

@@ -142,8 +142,8 @@ enum proto_op {
 	/* DROP: this connection and the process of its lease, now a program, lose control. */
 	PROTO_DROP,
 	/*
-	 * CALL_FAILED: in: call.id, call.err: a call has failed, which no rule made fail: for the
-	 * journal. -EOPNOTSUPP: only of clients with real devices.
+	 * CALL_FAILED: in: call.id, .err, .limited: a call has failed, which no rule made fail but
+	 * one about limits: for the journal. -EOPNOTSUPP: only of clients with real devices.
 	 */
 	PROTO_CALL_FAILED,
 	/*
@@ -180,6 +180,11 @@ enum proto_op {
 	PROTO_LENT,
 	/* HOLD: in: hold.cq: its completions can be withheld. out: hold.ns: for how long; 0: not */
 	PROTO_HOLD,
+	/*
+	 * LIMITS: out: limits: those that rules have lowered; others are the largest value.
+	 * -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_LIMITS,
 };
 
 enum proto_flags {
@@ -292,11 +297,13 @@ struct proto_lease {
  * @id: enum call_id
  * @err: value of errno that the call fails with
  * @event: value of errno for the event that the call leads to (rdma_cm)
+ * @limited: CALL_FAILED: it has asked for more than LIMITS allowed
  */
 struct proto_call {
 	u32 id;
 	u32 err;
 	u32 event;
+	u32 limited;
 };
 
 #define PROTO_NO_SIZE (~0ull)
@@ -498,6 +505,7 @@ struct proto_msg {
 		struct proto_cm cm;
 		struct proto_event event;
 		struct proto_hold hold;
+		struct hca_limits limits;
 		struct proto_log log;
 		struct hca_node node;
 		struct proto_port port;

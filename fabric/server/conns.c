@@ -305,6 +305,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return c->client ? fault_event_seen(f, c->client, m) : -ENOTCONN;
 	case PROTO_HOLD:
 		return c->client ? fault_hold_request(f, c->client, m) : -ENOTCONN;
+	case PROTO_LIMITS:
+		return c->client ? fault_limits_request(f, m) : -ENOTCONN;
 	case PROTO_FAULT_ADD:
 	case PROTO_FAULT_REMOVE:
 	case PROTO_FAULT_CLEAR:

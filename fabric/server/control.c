@@ -48,6 +48,7 @@ bool control_is_needed(u32 op)
 	case PROTO_LEND:
 	case PROTO_LENT:
 	case PROTO_HOLD:
+	case PROTO_LIMITS:
 	case PROTO_NLDEV:
 	case PROTO_DROP:
 		return false;

@@ -162,9 +162,11 @@ int tap_fabric_ask(enum call_id call)
 	return fabric_request(&m) ? 0 : (int)m.call.err;
 }
 
-void tap_fabric_report(enum call_id call, int err)
+void tap_fabric_report(enum call_id call, int err, bool limited)
 {
-	struct proto_msg m = { .op = PROTO_CALL_FAILED, .call = { call, (u32)err, 0 } };
+	struct proto_msg m = { .op = PROTO_CALL_FAILED };
+
+	m.call = (struct proto_call){ .id = call, .err = (u32)err, .limited = limited };
 
 	/* A fabric that has ended has no journal. */
 	(void)fabric_request(&m);
@@ -203,4 +205,14 @@ u64 tap_fabric_hold(u32 cq)
 	struct proto_msg m = { .op = PROTO_HOLD, .hold.cq = cq };
 
 	return fabric_request(&m) ? 0 : m.hold.ns;
+}
+
+bool tap_fabric_limits(struct hca_limits *limits)
+{
+	struct proto_msg m = { .op = PROTO_LIMITS };
+
+	if (fabric_request(&m))
+		return false;
+	*limits = m.limits;
+	return true;
 }

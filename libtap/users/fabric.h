@@ -28,8 +28,11 @@ void tap_fabric_forked(void);
  */
 int tap_fabric_ask(enum call_id call);
 
-/** tap_fabric_report() - tell the journal of a call that has failed without a rule. */
-void tap_fabric_report(enum call_id call, int err);
+/**
+ * tap_fabric_report() - tell the journal of a call that has failed.
+ * @limited: a rule about limits has made it fail; otherwise none has
+ */
+void tap_fabric_report(enum call_id call, int err, bool limited);
 
 /**
  * tap_fabric_work() - ask how a work request ends that the process posts. A rule counts it.
@@ -57,6 +60,15 @@ u64 tap_fabric_hold(u32 cq);
 static inline bool tap_fabric_has_hold(void)
 {
 	return load_relaxed(&tap_fabric_calls[CALLS_HOLD / 64]) & BIT64(CALLS_HOLD % 64);
+}
+
+/** tap_fabric_limits() - ask for the limits in force. Return: whether there was an answer. */
+bool tap_fabric_limits(struct hca_limits *limits);
+
+/** tap_fabric_has_limits() - whether a rule lowers limits. */
+static inline bool tap_fabric_has_limits(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_LIMIT / 64]) & BIT64(CALLS_LIMIT % 64);
 }
 
 /** tap_fabric_has_work() - whether a rule is about work requests. */

@@ -9,6 +9,7 @@
 #include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
 #include "libtap/users/hold_faults.h"
+#include "libtap/users/limit_faults.h"
 #include "libtap/users/work_faults.h"
 #include "libtap/users/work_hits.h"
 #include "traces/calls/desc.h"
@@ -24,6 +25,7 @@ static bool fault_start(void)
 	if (!work_hits_start() || !tap_fabric_join())
 		return false;
 	event_faults_start();
+	limit_faults_start();
 	for (i = 0; i < VCALL_COUNT; i++) {
 		id = call_find(vcall_descs[i].name);
 		call_ids[i] = id < 0 ? CALL_COUNT : (u16)id;
@@ -39,10 +41,23 @@ static enum call_id fault_call_id(const struct tap_call *c)
 	return (enum call_id)call_ids[c->call];
 }
 
-static enum tap_verdict fault_call_begin(struct tap_call *c)
+/* The error with which a rule makes a call fail; 0: none does. */
+static int fault_call_error(struct tap_call *c)
 {
 	enum call_id id = fault_call_id(c);
 	int err = id < CALL_COUNT ? tap_fabric_error(id) : 0;
+
+	if (err)
+		return err;
+	err = limit_fault_error(c);
+	if (err && id < CALL_COUNT)
+		tap_fabric_report(id, err, true);
+	return err;
+}
+
+static enum tap_verdict fault_call_begin(struct tap_call *c)
+{
+	int err = fault_call_error(c);
 
 	if (!err) {
 		work_fault_call_begin(c);
@@ -59,12 +74,19 @@ static bool fault_is_waiting(int err)
 	return err == EAGAIN || err == EINTR;
 }
 
+static void fault_call_returned(struct tap_call *c)
+{
+	event_fault_call_returned(c);
+	limit_fault_call_returned(c);
+}
+
 static void fault_call_end(struct tap_call *c)
 {
 	enum call_id id = fault_call_id(c);
 
 	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
-		tap_fabric_report(id, c->failed);
+		tap_fabric_report(id, c->failed, false);
+	limit_fault_call_end(c);
 	work_fault_call_end(c);
 	event_fault_call_end(c);
 }
@@ -170,11 +192,15 @@ static void fault_cq_end(struct tap_cqop *p)
 static void fault_object_new(struct tap_obj *o)
 {
 	work_fault_object_new(o);
+	limit_fault_object_new(o);
 	hold_fault_object_new(o);
 }
 
 static void fault_object_gone(struct tap_obj *o)
 {
+	/* Those of the parent of a forked process were not counted in the child. */
+	if (o->ord)
+		limit_fault_object_gone(o);
 	work_fault_object_gone(o);
 	hold_fault_object_gone(o);
 }
@@ -195,7 +221,7 @@ static const struct tap_user fault_user = {
 	.start = fault_start,
 	.fork_child = tap_fabric_forked,
 	.call_begin = fault_call_begin,
-	.call_returned = event_fault_call_returned,
+	.call_returned = fault_call_returned,
 	.call_end = fault_call_end,
 	.object_new = fault_object_new,
 	.object_gone = fault_object_gone,
