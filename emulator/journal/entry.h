@@ -17,6 +17,7 @@
 #define JOURNAL_ERRORS	4096u
 #define JOURNAL_NOTICES 8192u
 #define JOURNAL_NAME	32u
+#define JOURNAL_ARGS	128u
 #define JOURNAL_NOBODY	(~0u)
 
 enum journal_kind {
@@ -192,7 +193,7 @@ struct journal_who {
  * @more: further entries like this one, which it counts; @until: time of the last of them
  * @counted: hca.flood_seq when it counted the last of them
  * @counted_in: 0, or how far before this entry is the one that counts it
- * @call: name of the function, if @optype is JOP_CALL
+ * @call: name of the function, if @optype is JOP_CALL; @args: its arguments, "": unknown
  */
 struct journal_entry {
 	u64 ts;
@@ -228,6 +229,7 @@ struct journal_entry {
 	u64 counted;
 	struct journal_key key;
 	char call[JOURNAL_NAME];
+	char args[JOURNAL_ARGS];
 };
 
 /**

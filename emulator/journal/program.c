@@ -45,13 +45,14 @@ struct journal_entry journal_of_client(const struct hca *hca, u32 client, u32 qp
 	return j;
 }
 
-struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
-				     u32 rule)
+struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call,
+				     const char *args, u32 err, u32 rule)
 {
 	struct journal_entry j = journal_of_client(hca, client, 0, JRN_CALL, err, rule);
 
 	j.optype = JOP_CALL;
 	strncpy(j.call, call, sizeof(j.call) - 1);
+	strncpy(j.args, args, sizeof(j.args) - 1);
 	return j;
 }
 

@@ -137,7 +137,8 @@ void journal_op_text(const struct journal_entry *j, char *buf, size_t size)
 		text_printf(&t, "CM %s", mad_name(j->opcode));
 		break;
 	case JOP_CALL:
-		text_printf(&t, "%.*s()", (int)sizeof(j->call), j->call);
+		text_printf(&t, "%.*s(%.*s)", (int)sizeof(j->call), j->call, (int)sizeof(j->args),
+			    j->args);
 		break;
 	}
 }

@@ -79,10 +79,11 @@ struct journal_entry journal_of_client(const struct hca *hca, u32 client, u32 qp
 				       u32 status, u32 rule);
 /**
  * journal_of_call() - prepare an entry about a client's call that fault rule @rule makes fail with
- * @err, or that fails by itself if that is 0; needs no token. @call: the function's name
+ * @err, or that fails by itself if that is 0; needs no token. @call: the function's name; @args:
+ * what a process says of its arguments, "": nothing
  */
-struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call, u32 err,
-				     u32 rule);
+struct journal_entry journal_of_call(const struct hca *hca, u32 client, const char *call,
+				     const char *args, u32 err, u32 rule);
 /**
  * journal_cm_errno() - an address, a route or a group cannot be resolved: enum cm_event_type with
  * that status.

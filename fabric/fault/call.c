@@ -15,6 +15,8 @@
 #include "fabric/fault/table.h"
 #include "fabric/core/fabric.h"
 
+#include <ctype.h>
+
 /* Too many entries wait for the token: write this one to the log file only. */
 static void call_note_failed(struct fabric *f, const struct journal_entry *j)
 {
@@ -44,9 +46,17 @@ void fault_call_journal(struct fabric *f, const struct journal_entry *j)
 }
 
 /* @rule: that made it fail, 0: none */
-static void call_journal_failed(struct fabric *f, u32 client, u32 call, u32 err, u32 rule)
+static void call_journal_failed(struct fabric *f, u32 client, const struct proto_call *call,
+				u32 rule)
 {
-	struct journal_entry j = journal_of_call(f->hca, client, call_descs[call].name, err, rule);
+	char args[PROTO_ARGS] = "";
+	struct journal_entry j;
+	u32 i;
+
+	/* The text is the program's, and is printed on terminals. */
+	for (i = 0; i < sizeof(args) - 1 && call->args[i]; i++)
+		args[i] = isprint((unsigned char)call->args[i]) ? call->args[i] : '?';
+	j = journal_of_call(f->hca, client, call_descs[call->id].name, args, call->err, rule);
 
 	fault_call_journal(f, &j);
 }
@@ -80,7 +90,7 @@ int fault_call_request(struct fabric *f, const struct client *cl, struct proto_m
 		m->call.event = ETIMEDOUT;
 	} else {
 		m->call.err = (u32)r->what.err;
-		call_journal_failed(f, cl->id, id, m->call.err, r->id);
+		call_journal_failed(f, cl->id, &m->call, r->id);
 	}
 	return 0;
 }
@@ -91,8 +101,7 @@ int fault_call_failed(struct fabric *f, const struct client *cl, const struct pr
 		return -EOPNOTSUPP;
 	if (m->call.id >= CALL_COUNT || !m->call.err || !strerrorname_np((int)m->call.err))
 		return -EINVAL;
-	call_journal_failed(f, cl->id, m->call.id, m->call.err,
-			    m->call.limited ? fault_limit_rule(f) : 0);
+	call_journal_failed(f, cl->id, &m->call, m->call.limited ? fault_limit_rule(f) : 0);
 	return 0;
 }
 

@@ -93,7 +93,7 @@ enum proto_op {
 	 * PROTO_F_JSON as well: all rules, each with whether it had to fire.
 	 */
 	PROTO_FAULT_LIST,
-	/* CALL: in: call.id. out: call.err, call.event: how the call fails; 0: it does not. */
+	/* CALL: in: call.id, .args. out: call.err, .event: how the call fails; 0: it does not. */
 	PROTO_CALL,
 	/*
 	 * CLOCK: in, out: clock. The answer comes when the clock has its new time. -EOPNOTSUPP:
@@ -142,8 +142,9 @@ enum proto_op {
 	/* DROP: this connection and the process of its lease, now a program, lose control. */
 	PROTO_DROP,
 	/*
-	 * CALL_FAILED: in: call.id, .err, .limited: a call has failed, which no rule made fail but
-	 * one about limits: for the journal. -EOPNOTSUPP: only of clients with real devices.
+	 * CALL_FAILED: in: call.id, .err, .args, .limited: a call has failed, which no rule made
+	 * fail but one about limits: for the journal. -EOPNOTSUPP: only of clients with real
+	 * devices.
 	 */
 	PROTO_CALL_FAILED,
 	/*
@@ -292,11 +293,14 @@ struct proto_lease {
 	u32 run; /* RDMAEMU_RUN of the caller's program; 0: none */
 };
 
+#define PROTO_ARGS 128u
+
 /**
  * struct proto_call - a call that a program makes.
  * @id: enum call_id
  * @err: value of errno that the call fails with
  * @event: value of errno for the event that the call leads to (rdma_cm)
+ * @args: its arguments as text for the journal, "": unknown
  * @limited: CALL_FAILED: it has asked for more than LIMITS allowed
  */
 struct proto_call {
@@ -304,6 +308,7 @@ struct proto_call {
 	u32 err;
 	u32 event;
 	u32 limited;
+	char args[PROTO_ARGS];
 };
 
 #define PROTO_NO_SIZE (~0ull)

@@ -6,6 +6,7 @@
  */
 #include "libtap/users/fabric.h"
 #include "fabric/proto/control_call.h"
+#include "libtap/users/call_args.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -155,18 +156,21 @@ static int fabric_request(struct proto_msg *m)
 	return ret;
 }
 
-int tap_fabric_ask(enum call_id call)
+int tap_fabric_ask(enum call_id call, const struct vcall_text *line)
 {
 	struct proto_msg m = { .op = PROTO_CALL, .call.id = call };
+
+	call_args_text(line, m.call.args, sizeof(m.call.args));
 
 	return fabric_request(&m) ? 0 : (int)m.call.err;
 }
 
-void tap_fabric_report(enum call_id call, int err, bool limited)
+void tap_fabric_report(enum call_id call, const struct vcall_text *line, int err, bool limited)
 {
 	struct proto_msg m = { .op = PROTO_CALL_FAILED };
 
 	m.call = (struct proto_call){ .id = call, .err = (u32)err, .limited = limited };
+	call_args_text(line, m.call.args, sizeof(m.call.args));
 
 	/* A fabric that has ended has no journal. */
 	(void)fabric_request(&m);

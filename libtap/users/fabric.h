@@ -10,6 +10,7 @@
 
 #include "fabric/proto/calls.h"
 #include "fabric/proto/proto.h"
+#include "traces/calls/calls.h"
 
 /** tap_fabric_calls - a bit for each enum call_id that a rule is about. Never NULL. */
 extern const u64 *tap_fabric_calls;
@@ -23,16 +24,16 @@ bool tap_fabric_join(void);
 void tap_fabric_forked(void);
 /**
  * tap_fabric_ask() - ask whether a rule makes a call fail that the process begins. The rule counts
- * it. Any thread may ask.
+ * it. Any thread may ask. @line: the call's, or NULL
  * Return: the value of errno, or 0: it does not fail, or the fabric has ended.
  */
-int tap_fabric_ask(enum call_id call);
+int tap_fabric_ask(enum call_id call, const struct vcall_text *line);
 
 /**
  * tap_fabric_report() - tell the journal of a call that has failed.
  * @limited: a rule about limits has made it fail; otherwise none has
  */
-void tap_fabric_report(enum call_id call, int err, bool limited);
+void tap_fabric_report(enum call_id call, const struct vcall_text *line, int err, bool limited);
 
 /**
  * tap_fabric_work() - ask how a work request ends that the process posts. A rule counts it.
@@ -83,12 +84,18 @@ static inline bool tap_fabric_has_cm(void)
 	return load_relaxed(&tap_fabric_calls[CALLS_CM / 64]) & BIT64(CALLS_CM % 64);
 }
 
-/** tap_fabric_error() - as tap_fabric_ask(), which is only called if a rule is about the call. */
-static inline int tap_fabric_error(enum call_id call)
+/** tap_fabric_call_error() - as tap_fabric_ask(), which is only called if there is a rule. */
+static inline int tap_fabric_call_error(enum call_id call, const struct vcall_text *line)
 {
 	if (likely(!(load_relaxed(&tap_fabric_calls[call / 64]) & BIT64(call % 64))))
 		return 0;
-	return tap_fabric_ask(call);
+	return tap_fabric_ask(call, line);
+}
+
+/** tap_fabric_error() - likewise for a call of the data path, which has no line. */
+static inline int tap_fabric_error(enum call_id call)
+{
+	return tap_fabric_call_error(call, NULL);
 }
 
 #endif

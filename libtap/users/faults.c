@@ -45,13 +45,13 @@ static enum call_id fault_call_id(const struct tap_call *c)
 static int fault_call_error(struct tap_call *c)
 {
 	enum call_id id = fault_call_id(c);
-	int err = id < CALL_COUNT ? tap_fabric_error(id) : 0;
+	int err = id < CALL_COUNT ? tap_fabric_call_error(id, c->text) : 0;
 
 	if (err)
 		return err;
 	err = limit_fault_error(c);
 	if (err && id < CALL_COUNT)
-		tap_fabric_report(id, err, true);
+		tap_fabric_report(id, c->text, err, true);
 	return err;
 }
 
@@ -85,7 +85,7 @@ static void fault_call_end(struct tap_call *c)
 	enum call_id id = fault_call_id(c);
 
 	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
-		tap_fabric_report(id, c->failed, false);
+		tap_fabric_report(id, c->text, c->failed, false);
 	limit_fault_call_end(c);
 	work_fault_call_end(c);
 	event_fault_call_end(c);

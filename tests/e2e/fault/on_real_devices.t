@@ -38,11 +38,12 @@ check "and works then" grep -q '^# destroyed' out
 rules mr 'fail call=ibv_reg_mr errno=ENOMEM nth=1'
 is "a program ends as on the emulator" "$(outcome real --fresh --scenario mr -- ibv_rc_pingpong)" \
 	"$(outcome limit "$R" run --fresh --scenario mr -- ibv_rc_pingpong)"
-is "--explain has the call" "$(real --fresh --explain --scenario mr -- ibv_rc_pingpong 2>&1 | sed 's/.*\] //')" \
+is "--explain has the call, and its arguments" "$(real --fresh --explain --scenario mr -- ibv_rc_pingpong 2>&1 |
+	sed -E 's/.*\] //; s/addr=0x[0-9a-f]+/addr=A/')" \
 	"rdmaemu: on real devices: rdmaemu0
 Couldn't register MR
 rdmaemu: 1 error, 0 notices of ibv_rc_pingpong
-ibv_reg_mr(): by fault rule f1: fail call=ibv_reg_mr errno=ENOMEM nth=1 (mr:1)"
+ibv_reg_mr(pd=pd1 addr=A length=4096 access=IBV_ACCESS_LOCAL_WRITE): by fault rule f1: fail call=ibv_reg_mr errno=ENOMEM nth=1 (mr:1)"
 
 # --- calls that fail without a rule
 
@@ -71,7 +72,8 @@ is "the journal has them, and who made them" "$(real --explain -- ./fails 2>&1 |
 	sed -E 's/ [0-9]+\.[0-9]+ / TIME /g; s/\[[0-9]+\]/[PID]/; s/  +/ /g')" \
 	"rdmaemu: on real devices: rdmaemu0
 rdmaemu: 3 errors, 0 notices of ./fails
-error EFAULT TIME fails[PID] ibv_reg_mr(): no cause is known; 3 times, the last at TIME s"
+error EFAULT TIME fails[PID] ibv_reg_mr(pd=pd1 addr=0x0 length=4096 access=IBV_ACCESS_LOCAL_WRITE): no cause is known; \
+3 times, the last at TIME s"
 
 cat >waits.c <<'END'
 #include <infiniband/verbs.h>
