@@ -45,14 +45,15 @@ is 'peers' "$(grep -cE '^b .* 0x[0-9a-f]{6} ib_send_bw *$' wide)" 1
 
 # --- on a terminal
 
-# terminal COLUMNS LINES COMMAND... - start it in tmux
+# terminal NAME COLUMNS LINES COMMAND... - start it in a tmux of its own: one that ends takes no new session
 terminal() {
-	local columns=$1 lines=$2
-	shift 2
-	tmux -L top -f /dev/null new-session -d -x "$columns" -y "$lines" "$*"
+	local columns=$2 lines=$3
+	TERMINAL=$1
+	shift 3
+	tmux -L "$TERMINAL" -f /dev/null new-session -d -x "$columns" -y "$lines" "$*"
 }
 screen() {
-	tmux -L top capture-pane -p
+	tmux -L "$TERMINAL" capture-pane -p
 }
 # shows PATTERN [COUNT] - whether COUNT lines of the screen match, or any
 shows() {
@@ -64,9 +65,9 @@ shows_not() {
 	! screen | grep -qE "$1"
 }
 keys() {
-	tmux -L top send-keys "$@"
+	tmux -L "$TERMINAL" send-keys "$@"
 }
-terminal 80 24 "'$R' top --interval 200; echo ended \$?; sleep 1000"
+terminal colours 80 24 "'$R' top --interval 200; echo ended \$?; sleep 1000"
 check 'a screen of 80x24: summary' wait_for 60 shows '^rdmaemu top: fabric default, up '
 check 'queue pairs with rates' wait_for 60 shows '^b +ib_send_bw .* RTS +[0-9.]+[KMG] ' 1
 check 'rules' wait_for 60 shows '^fault (some|never)' 2
@@ -104,23 +105,23 @@ check 'Esc goes back' wait_for 60 shows '^NODE +PROGRAM'
 keys h
 check 'h is help' wait_for 60 shows '^q F10 +quit'
 keys h
-tmux -L top resize-window -x 120 -y 40
+tmux -L "$TERMINAL" resize-window -x 120 -y 40
 check 'a larger terminal has more columns' wait_for 60 shows '^NODE .* FLY +CQ +PKT/s'
-tmux -L top resize-window -x 50 -y 8
+tmux -L "$TERMINAL" resize-window -x 50 -y 8
 check 'a small one has those that fit' wait_for 60 shows '^NODE +PROGRAM +PID +QP +TYPE'
-tmux -L top resize-window -x 80 -y 24
+tmux -L "$TERMINAL" resize-window -x 80 -y 24
 kill $client $server
 wait $client $server 2>/dev/null
 check 'queue pairs that have gone are gone' wait_for 60 shows '^No queue pairs'
 keys q
 check 'q ends it, and leaves the terminal as it was' wait_for 60 shows '^ended 0'
 check 'nothing of it is left there' shows_not '^NODE'
-tmux -L top kill-server
+tmux -L "$TERMINAL" kill-server
 
-terminal 80 24 "NO_COLOR=1 '$R' top --interval 200; echo ended \$?; sleep 1000"
+terminal plain 80 24 "NO_COLOR=1 '$R' top --interval 200; echo ended \$?; sleep 1000"
 check 'without colours' wait_for 60 shows '^No queue pairs'
-is 'there are none' "$(tmux -L top capture-pane -pe | grep -c $'\033\[[0-9;]*[34][0-7]m')" 0
+is 'there are none' "$(tmux -L "$TERMINAL" capture-pane -pe | grep -c $'\033\[[0-9;]*[34][0-7]m')" 0
 "$R" fabric stop
 check 'the end of the fabric ends it, with a line' wait_for 60 shows 'rdmaemu: fabric default is not running'
-tmux -L top kill-server
+tmux -L "$TERMINAL" kill-server
 done_testing
