@@ -11,14 +11,17 @@
 
 #define STAGE_NS NSEC_PER_SEC /* a copy that was not continued for so long was abandoned */
 
-/* The window of the queue pair is full, and an ACK will ring it. */
+/*
+ * The window of the queue pair that runs is full, and an ACK will ring it. A burst of a link's queue
+ * does not wait: what follows it may be the packet for whose ACK it would wait.
+ */
 static bool wire_window_is_full(struct hca *hca, const struct burst *b)
 {
 	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
 	u32 una;
 
-	if (!qp || !qp_reliable(qp) || b->op == BOP_ACK || b->op == BOP_READ_RESP ||
-	    b->op == BOP_ATOMIC_ACK)
+	if (!qp || hca->cur_qp != qp_slot(qp) + 1 || !qp_reliable(qp) || b->op == BOP_ACK ||
+	    b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK)
 		return false;
 	una = qp->req.una_psn;
 	return b->psn != una && psn_diff(psn_add(b->psn, b->npkts), una) > (s32)ROCE_WINDOW;

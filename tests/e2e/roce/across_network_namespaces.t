@@ -108,6 +108,13 @@ else
 	skip "a capture is what the interface carries" "dumpcap, editcap and tshark are not installed"
 fi
 
+# Both lose packets: requests, and the ACKs for which their windows wait.
+on_a fault add 'loss 2%' >/dev/null
+on_b fault add 'loss 2%' >/dev/null
+check "ib_write_bw with loss on both sides" across_once ib_write_bw -x $GID -n 5 -s 2097152
+check "ib_send_bw -b with loss on both sides" across_once ib_send_bw -x $GID -n 50 -q 4 -s 4096 -b
+on_b fault clear >/dev/null
+
 restarts() {
 	on_a fabric stop && on_a fabric start --roce 192.0.2.1
 }
