@@ -20,12 +20,15 @@ void idle_update(struct fabric *f)
 	u64 ns = l->ns;
 
 	l->used |= used;
+	/* No program can come any more, whatever a command has asked for meanwhile. */
+	if (f->server->vanished)
+		ns = 0;
+	else if (!l->used && ns < FIRST_USE_NS)
+		ns = FIRST_USE_NS;
 	if (used || f->conns.n > f->conns.n_followers || ns == NEVER) {
 		l->leave_at = NEVER;
 		return;
 	}
-	if (!l->used && ns < FIRST_USE_NS)
-		ns = FIRST_USE_NS;
 	l->leave_at = real_ns() + ns;
 }
 

@@ -30,7 +30,6 @@ static void socket_on_change(struct fabric *f, struct watch *w, u32 events)
 		return;
 	f->server->vanished = true;
 	fabric_note(f, "%s was removed: leaving when no program is left", f->paths.sock);
-	f->server->idle.ns = 0;
 	idle_update(f);
 }
 
