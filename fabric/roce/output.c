@@ -12,8 +12,8 @@
 #define STAGE_NS NSEC_PER_SEC /* a copy that was not continued for so long was abandoned */
 
 /*
- * The window of the queue pair that runs is full, and an ACK will ring it. A burst of a link's queue
- * does not wait: what follows it may be the packet for whose ACK it would wait.
+ * The window of the queue pair that runs is full, and an ACK will ring it. A burst of a link's
+ * queue does not wait: what follows it may be the packet for whose ACK it would wait.
  */
 static bool wire_window_is_full(struct hca *hca, const struct burst *b)
 {
