@@ -17,7 +17,7 @@
 #include "libshim/client/command.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/seg_heap.h"
-#include "libshim/interpose/syscall.h"
+#include "libshim/interpose/own_fd.h"
 
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -119,7 +119,7 @@ int shim_chan_new(int *fd)
 		dup_fd = sys_fcntl(*fd, F_DUPFD_CLOEXEC, 3);
 	ret = dup_fd;
 	if (dup_fd >= 0) {
-		chans[chan].fd = shim_fd_high(dup_fd);
+		chans[chan].fd = own_fd_move_high(dup_fd);
 		m.peer.chan = (u32)chan;
 		ret = shim_rpc_call(&m, *fd, NULL, 0);
 	}

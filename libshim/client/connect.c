@@ -22,7 +22,7 @@
 #include "libshim/client/valgrind.h"
 #include "libshim/client/watch.h"
 #include "libshim/interpose/path.h"
-#include "libshim/interpose/syscall.h"
+#include "libshim/interpose/own_fd.h"
 #include "libshim/lend/region.h"
 
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static int client_offer_memory(int fd)
 	struct proto_msg m = { .op = PROTO_LEND };
 	int ret;
 
-	fd = shim_fd_high(fd);
+	fd = own_fd_move_high(fd);
 	ret = shim_rpc_call(&m, fd, NULL, 0);
 	if (ret >= 0)
 		return fd;

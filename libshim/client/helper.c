@@ -16,7 +16,7 @@
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"
-#include "libshim/interpose/syscall.h"
+#include "libshim/interpose/own_fd.h"
 #include "libshim/lend/region.h"
 
 #include <stddef.h>
@@ -43,7 +43,7 @@ int shim_helper_open(void)
 
 	if (fd < 0)
 		return fd;
-	fd = shim_fd_high(fd);
+	fd = own_fd_move_high(fd);
 	ret = shim_rpc_call(&m, fd, NULL, 0);
 	if (ret < 0) {
 		sys_close(fd);

@@ -3,25 +3,20 @@
  * DOC: requests to the fabric process and the descriptors that its replies carry.
  *
  * One socket carries one request at a time, under a lock whose holder waits for nothing but the
- * reply. Descriptors are moved to high numbers, because some programs expect the low ones for
- * themselves (select(2), tables indexed by descriptor, "the next one will be 3").
+ * reply.
  */
 #include "libshim/client/rpc.h"
 #include "libshim/client/valgrind.h"
 
 #include "libshim/client/client.h"
-#include "libshim/interpose/syscall.h"
+#include "libshim/interpose/own_fd.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/un.h>
 
-#define FD_HIGH 512
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int sock = -1;
-static dev_t sock_dev;
-static ino_t sock_ino;
+static struct own_fd sock = { .fd = -1 };
 
 void shim_rpc_lock(void)
 {
@@ -37,23 +32,6 @@ void shim_rpc_forked(void)
 {
 	pthread_mutex_unlock(&lock);
 	shim_rpc_close();
-}
-
-int shim_fd_high(int fd)
-{
-	int at, high;
-
-	if (fd < 0 || fd >= FD_HIGH)
-		return fd;
-	/* A low RLIMIT_NOFILE leaves less room: EINVAL when the wanted number is beyond it. */
-	for (at = FD_HIGH; at > fd; at /= 2) {
-		high = sys_fcntl(fd, F_DUPFD_CLOEXEC, at);
-		if (high >= 0) {
-			sys_close(fd);
-			return high;
-		}
-	}
-	return fd;
 }
 
 void *shim_map_shared(int fd, u64 size)
@@ -80,19 +58,10 @@ void *shim_map_shared(int fd, u64 size)
 	return map;
 }
 
-/* A program that closes all its descriptors closes ours too, and may reuse the number. */
-static bool rpc_is_open(void)
-{
-	struct stat st;
-
-	return sock >= 0 && !sys_fstat(sock, &st) && st.st_dev == sock_dev && st.st_ino == sock_ino;
-}
-
 int shim_rpc_open(const char *path)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	size_t len = strlen(path);
-	struct stat st;
 	int fd, ret;
 
 	if (len >= sizeof(addr.sun_path))
@@ -101,28 +70,23 @@ int shim_rpc_open(const char *path)
 	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
-	fd = shim_fd_high(fd);
+	fd = own_fd_move_high(fd);
 	do
 		ret = sys_connect(fd, &addr, sizeof(addr));
 	while (ret == -EINTR);
 	if (!ret)
-		ret = sys_fstat(fd, &st);
+		ret = own_fd_set(&sock, fd);
 	if (ret) {
 		sys_close(fd);
 		return ret;
 	}
-	sock_dev = st.st_dev;
-	sock_ino = st.st_ino;
-	sock = fd;
 	shim.sock = fd;
 	return 0;
 }
 
 void shim_rpc_close(void)
 {
-	if (rpc_is_open())
-		sys_close(sock);
-	sock = -1;
+	own_fd_close(&sock);
 	shim.sock = -1;
 }
 
@@ -147,7 +111,7 @@ static int rpc_send_request(const struct proto_msg *m, int send_fd)
 		memcpy(CMSG_DATA(&c.hdr), &send_fd, sizeof(int));
 	}
 	do
-		n = sys_sendmsg(sock, &msg, MSG_NOSIGNAL);
+		n = sys_sendmsg(sock.fd, &msg, MSG_NOSIGNAL);
 	while (n == -EINTR);
 	if (n < 0)
 		return (int)n;
@@ -169,7 +133,7 @@ static int rpc_take_fds(struct msghdr *msg, int *fds, int max)
 		for (i = 0; i < n; i++) {
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
 			if (got < max)
-				fds[got++] = shim_fd_high(fd);
+				fds[got++] = own_fd_move_high(fd);
 			else
 				sys_close(fd);
 		}
@@ -189,7 +153,7 @@ static int rpc_receive_reply(struct proto_msg *m, u32 op, int *fds, int max)
 	int got, ret = 0;
 
 	do
-		n = sys_recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+		n = sys_recvmsg(sock.fd, &msg, MSG_CMSG_CLOEXEC);
 	while (n == -EINTR);
 	if (n <= 0)
 		return n < 0 ? (int)n : -EIO;
@@ -216,7 +180,7 @@ int shim_rpc_call(struct proto_msg *m, int send_fd, int *fds, int max)
 	m->magic = PROTO_MAGIC;
 	m->ret = 0;
 	shim_rpc_lock();
-	ret = rpc_is_open() ? rpc_send_request(m, send_fd) : -EIO;
+	ret = own_fd_is_open(&sock) ? rpc_send_request(m, send_fd) : -EIO;
 	/* A fabric that could not take the connection may have said why. */
 	if (!ret || ret == -EPIPE || ret == -ECONNRESET)
 		ret = rpc_receive_reply(m, op, fds, max);

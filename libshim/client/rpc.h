@@ -24,10 +24,6 @@ void shim_rpc_close(void);
  */
 int shim_rpc_call(struct proto_msg *m, int send_fd, int *fds, int max);
 /**
- * shim_fd_high() - move a descriptor to a number that programs do not expect. Return: its number.
- */
-int shim_fd_high(int fd);
-/**
  * shim_map_shared() - map @size bytes of memfd @fd. Return: NULL if that fails or it is shorter.
  */
 void *shim_map_shared(int fd, u64 size);

@@ -6,9 +6,9 @@
  */
 #include "libtap/users/fabric.h"
 #include "fabric/proto/control_call.h"
+#include "libshim/interpose/own_fd.h"
 #include "libtap/users/call_args.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,50 +17,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FD_HIGH 512
-
 static const u64 no_calls[SEG_CALL_WORDS];
 const u64 *tap_fabric_calls = no_calls;
 
 /* The socket, -1: none. One request at a time, under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int sock = -1;
-static dev_t sock_dev;
-static ino_t sock_ino;
+static struct own_fd sock = { .fd = -1 };
 static struct seg_hdr *seg;
 
 /* A word by which the fabric process recognises this image of the process. */
 static u64 cookie;
 
-static bool fabric_socket_is_open(void)
-{
-	struct stat st;
-
-	return sock >= 0 && !fstat(sock, &st) && st.st_dev == sock_dev && st.st_ino == sock_ino;
-}
-
 /* Return: 0 or -errno */
 static int fabric_socket_open(const char *path)
 {
-	int fd = ctl_connect(path), at, high = -1;
-	struct stat st;
+	int fd = ctl_connect(path), ret;
 
 	if (fd < 0)
 		return fd;
-	for (at = FD_HIGH; at > fd && high < 0; at /= 2)
-		high = fcntl(fd, F_DUPFD_CLOEXEC, at);
-	if (high >= 0) {
-		close(fd);
-		fd = high;
-	}
-	if (fstat(fd, &st)) {
-		close(fd);
-		return -EBADF;
-	}
-	sock = fd;
-	sock_dev = st.st_dev;
-	sock_ino = st.st_ino;
-	return 0;
+	fd = own_fd_move_high(fd);
+	ret = own_fd_set(&sock, fd);
+	if (ret)
+		sys_close(fd);
+	return ret;
 }
 
 static int fabric_say_hello(struct proto_msg *m, int *fd)
@@ -81,7 +60,7 @@ static int fabric_say_hello(struct proto_msg *m, int *fd)
 	snprintf(m->hello.name, sizeof(m->hello.name), "%s", program_invocation_short_name);
 	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
 	m->hello.real = 1;
-	ret = ctl_call(sock, m, fd);
+	ret = ctl_call(sock.fd, m, fd);
 	return !ret && *fd < 0 ? -EPROTO : ret;
 }
 
@@ -109,9 +88,7 @@ static int fabric_map_segment(const struct proto_welcome *w, int fd)
 static void fabric_leave(void)
 {
 	store_release(&tap_fabric_calls, no_calls);
-	if (fabric_socket_is_open())
-		close(sock);
-	sock = -1;
+	own_fd_close(&sock);
 	if (seg)
 		munmap(seg, sizeof(*seg));
 	seg = NULL;
@@ -151,7 +128,7 @@ static int fabric_request(struct proto_msg *m)
 	int ret;
 
 	pthread_mutex_lock(&lock);
-	ret = fabric_socket_is_open() ? ctl_call(sock, m, NULL) : -EPIPE;
+	ret = own_fd_is_open(&sock) ? ctl_call(sock.fd, m, NULL) : -EPIPE;
 	pthread_mutex_unlock(&lock);
 	return ret;
 }
