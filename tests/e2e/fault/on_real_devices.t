@@ -163,12 +163,13 @@ refused() {
 }
 some="expected fail, wc, cq hold, limit, cm drop, cm reject, kill, pause or resume"
 mkfifo go
-real --fabric real -- sh -c 'read -r line <go' &
+real --fabric real -- sh -c 'touch begun; read -r line <go' &
 sleeper=$!
 running() {
 	limit "$R" status --fabric real 2>/dev/null
 }
-wait_for 20 running >/dev/null
+# The fabric of an earlier run may still be there, and end.
+wait_for 20 test -e begun
 refused 'loss 1%' "loss': $some: a real wire cannot be touched"
 refused 'partition a|b' "partition': $some: a real wire cannot be touched"
 refused 'link down port=1' "link': $some: the links of real devices cannot be changed"
