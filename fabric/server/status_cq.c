@@ -9,13 +9,16 @@
 
 /*
  * Entries that the program has not polled. It polls without the engine, so its place is in its own
- * segment; a value that it has spoiled shows as a full queue.
+ * segment, and is read first: entries that come meanwhile count, and none is counted as less than
+ * 0. A value that the program has spoiled shows as an empty or a full queue.
  */
 static u32 status_cq_entries(struct fabric *f, const struct hca_cq *cq, u32 client)
 {
 	u64 at = load_relaxed(&cq->ring);
 	const struct cq_ctl *ctl;
 	struct seg_hdr *seg;
+	u32 cons;
+	s32 n;
 
 	if (client >= HCA_MAX_CLIENTS || !seg_range_ok(at, CQ_HDR) ||
 	    at + CQ_HDR > load_relaxed(&f->hca->client[client].seg_used))
@@ -24,7 +27,9 @@ static u32 status_cq_entries(struct fabric *f, const struct hca_cq *cq, u32 clie
 	if (!seg)
 		return 0;
 	ctl = seg_ptr(seg, at);
-	return load_relaxed(&cq->prod) - load_relaxed(&ctl->cons);
+	cons = load_acquire(&ctl->cons);
+	n = (s32)(load_relaxed(&cq->prod) - cons);
+	return n > 0 ? (u32)n : 0;
 }
 
 static struct json_object *status_cq_json(struct fabric *f, u32 i)
