@@ -43,7 +43,7 @@ def test_rule_may_fire(fabric):
 
 
 def test_misuse(fabric, rdmaemu_capture):
-    fabric.node().run(["app_check_seeded", "notify_lost", "wrong"])
+    fabric.node().run(["app_check_events", "notify_lost", "wrong"])
 
 
 def test_status(fabric):
@@ -84,7 +84,7 @@ report() {
 }
 report "those that shall pass do, the others fail" '^4 failed, 3 passed, 1 error in'
 report "a rule that never fired is named" '^E .*AssertionError: fault rules that never fired: drop opcode=ATOMIC_ACKNOWLEDGE'
-report "a misuse is named" '^E .*CQ:NOTIFY:LOST: app_check_seeded: cq1 was armed .* at tests/verbs/check/seeded.c:'
+report "a misuse is named" '^E .*CQ:NOTIFY:LOST: app_check_events: cq1 was armed .* at tests/verbs/check/events.c:'
 report "a program's status is named, and what it printed" "^E .*\['ibv_devinfo'\] ended with 1, not 0:"
 report "the journal is attached" '^-+ rdmaemu log -+$'
 report "the journal has what failed" 'ibv_open_device.*EMFILE'

@@ -107,8 +107,8 @@ lists_verbs() {
 }
 check "trace --help lists its verbs" lists_verbs --help
 check "trace -h as well" lists_verbs -h
-rdmaemu_refuses trace "trace alone" 2 "trace: expected show, stat or diff"
-rdmaemu_refuses trace "no such trace verb" 2 "trace: expected show, stat or diff" list
+rdmaemu_refuses trace "trace alone" 2 "trace: expected show, stat, ladder, export or diff"
+rdmaemu_refuses trace "no such trace verb" 2 "trace: expected show, stat, ladder, export or diff" list
 rdmaemu_refuses "trace stat" "trace stat without a directory" 2 "expected a trace directory"
 rdmaemu_refuses "trace diff" "trace diff without directories" 2 "expected two trace directories"
 rdmaemu_refuses replay "replay without a directory" 2 "replay: expected a trace directory"
