@@ -65,7 +65,7 @@ static int capture_path_resolve(const char *verb, const char *file, char path[PA
 }
 
 /* Return: a descriptor, or -1 after one line on stderr. @made: whether the file is new */
-static int capture_file_open(const char *verb, const char *file, bool *made)
+static int capture_output_open(const char *verb, const char *file, bool *made)
 {
 	int fd;
 
@@ -165,7 +165,7 @@ static int capture_request_start(const struct opts *o, const char *verb, const c
 	snprintf(q->dev, sizeof(q->dev), "%s", o->device);
 	snprintf(q->filter, sizeof(q->filter), "%s", o->filter);
 	if (!o->ring_size) {
-		fd = capture_file_open(verb, file, &made);
+		fd = capture_output_open(verb, file, &made);
 		if (fd < 0)
 			return -1;
 	}

@@ -196,7 +196,7 @@ void roce_writable(struct fabric *f, struct roce_wire *w)
 }
 
 /* Send a burst to the address that its sender has given. Return: as link_carrier.send. */
-static int wire_send(struct fabric *f, const struct burst *b)
+static int roce_send_burst(struct fabric *f, const struct burst *b)
 {
 	const struct hca_av *av = wire_av(f->hca, b);
 	u32 len = b->op == BOP_READ_REQ ? 0 : (u32)min_u64(b->len, ROCE_DATA_MAX + 1);
@@ -229,7 +229,7 @@ static int wire_send(struct fabric *f, const struct burst *b)
 
 static int roce_send(struct fabric *f, u32 member, const struct burst *b)
 {
-	int ret = wire_send(f, b);
+	int ret = roce_send_burst(f, b);
 
 	(void)member;
 	/* If the sender's memory is gone, the packets are lost, and its timer tells. */
@@ -248,7 +248,7 @@ static bool roce_carries(const struct fabric *f, u32 member)
 static void roce_send_group(struct fabric *f, const struct burst *b)
 {
 	/* Datagrams: without room, or from a port without a wire, it stays within the fabric. */
-	(void)wire_send(f, b);
+	(void)roce_send_burst(f, b);
 }
 
 const struct link_carrier roce_carrier = {

@@ -47,7 +47,7 @@ void hold_fault_object_gone(struct tap_obj *o)
 	o->user[TAP_FAULTS] = NULL;
 }
 
-static void hold_ask(struct cq_hold *h, u32 handle)
+static void hold_faults_ask(struct cq_hold *h, u32 handle)
 {
 	u64 ns;
 
@@ -66,7 +66,7 @@ bool hold_fault_withholds(struct tap_obj *cq)
 
 	if (!h)
 		return false;
-	hold_ask(h, ((const struct ibv_cq *)(uintptr_t)cq->key)->handle);
+	hold_faults_ask(h, ((const struct ibv_cq *)(uintptr_t)cq->key)->handle);
 	closed = cq_hold_is_closed(h, hold_now());
 	errno = saved;
 	return closed;
@@ -90,7 +90,7 @@ void hold_fault_arm(const struct ibv_cq *cq)
 		return;
 	/* A CQ that was never armed is asked about when it is polled. */
 	if (tap_fabric_has_hold() && load_relaxed(&h->phase) == CQ_HOLD_DRAINED)
-		hold_ask(h, cq->handle);
+		hold_faults_ask(h, cq->handle);
 	if (cq_hold_is_closed(h, hold_now())) {
 		ns = load_relaxed(&h->until);
 		until = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };

@@ -233,7 +233,7 @@ static void sample_read_faults(struct top_sample *s, struct json_object *root)
 	}
 }
 
-static void journal_add(struct top_source *s, struct json_object *entry)
+static void sample_add_entry(struct top_source *s, struct json_object *entry)
 {
 	struct json_object *who = json_object_object_get(entry, "who");
 	const char *status = json_get_str(entry, "status"), *name = json_get_str(who, "name");
@@ -267,7 +267,7 @@ static int source_read_journal(struct top_source *s)
 	while ((line = strsep(&rest, "\n")) && *line) {
 		entry = json_tokener_parse(line);
 		if (entry)
-			journal_add(s, entry);
+			sample_add_entry(s, entry);
 		json_object_put(entry);
 	}
 	free(copy);
