@@ -323,11 +323,20 @@ static int vm_copy_zeros(const struct vm_ctx *vm, const struct hca_mem *dst, u64
 	return ret;
 }
 
+/* Cut *n, bytes from byte @off of entry @iov on, to those that are lent or not, as the first is. */
+static void vm_cut(const struct vm_ctx *vm, const struct hca_mem *mem, const struct hca_iov *iov,
+		   u64 off, u64 *n)
+{
+	if (mem->kind == MEM_VM && vm->lent)
+		(void)vm->lent(vm->ctx, mem->client, iov->addr + off, n);
+}
+
 /**
- * vm_copy_null() - copy from or to null MRs, piece by piece: each within one entry of both lists.
+ * vm_copy_pieces() - copy from or to null MRs, or memory of which a part is lent, piece by piece in
+ * their order. A piece lies within one entry of both lists, and all of it is lent, or nothing.
  */
-static int vm_copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
-			const struct hca_mem *src, u64 soff, u64 len)
+static int vm_copy_pieces(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+			  const struct hca_mem *src, u64 soff, u64 len)
 {
 	const struct hca_iov *d, *s;
 	u64 pos, n, din, sin;
@@ -343,39 +352,12 @@ static int vm_copy_null(const struct vm_ctx *vm, const struct hca_mem *dst, u64 
 		n = min_u64(len - pos, min_u64(d->len - din, s->len - sin));
 		if (d->addr == IOV_NULL)
 			continue;
-		ret = s->addr == IOV_NULL ? vm_copy_zeros(vm, dst, doff + pos, n)
-					  : vm_copy(vm, dst, doff + pos, src, soff + pos, n);
-	}
-	return ret;
-}
-
-/* How many of @n bytes from byte @off of entry @iov on are lent, or not lent, as the first is. */
-static u64 vm_run(const struct vm_ctx *vm, const struct hca_mem *mem, const struct hca_iov *iov,
-		  u64 off, u64 n)
-{
-	n = min_u64(n, iov->len - off);
-	if (mem->kind == MEM_VM && vm->lent)
-		(void)vm->lent(vm->ctx, mem->client, iov->addr + off, &n);
-	return n;
-}
-
-/** vm_copy_parts() - copy what is lent, and what is not, in their order, one after the other. */
-static int vm_copy_parts(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
-			 const struct hca_mem *src, u64 soff, u64 len)
-{
-	const struct hca_iov *d, *s;
-	u64 pos, n, din, sin;
-	int ret = 0;
-
-	for (pos = 0; pos < len && !ret; pos += n) {
-		din = doff + pos;
-		sin = soff + pos;
-		d = vm_iov_at(dst, &din);
-		s = vm_iov_at(src, &sin);
-		if (!d || !s)
-			return d ? -EFAULT_SRC : -EFAULT_DST;
-		n = vm_run(vm, dst, d, din, len - pos);
-		n = vm_run(vm, src, s, sin, n);
+		if (s->addr == IOV_NULL) {
+			ret = vm_copy_zeros(vm, dst, doff + pos, n);
+			continue;
+		}
+		vm_cut(vm, dst, d, din, &n);
+		vm_cut(vm, src, s, sin, &n);
 		ret = vm_copy(vm, dst, doff + pos, src, soff + pos, n);
 	}
 	return ret;
@@ -428,11 +410,11 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 	if (!ret)
 		ret = span_make(vm, &d, dst, doff, len, -EFAULT_DST);
 	if (unlikely(ret == -NULL_IOV))
-		return vm_copy_null(vm, dst, doff, src, soff, len);
+		return vm_copy_pieces(vm, dst, doff, src, soff, len);
 	if (ret)
 		return ret;
 	if (unlikely(s.mixed || d.mixed) && len >= PARTS_MIN)
-		return vm_copy_parts(vm, dst, doff, src, soff, len);
+		return vm_copy_pieces(vm, dst, doff, src, soff, len);
 	if (s.pid == VM_OWN)
 		return d.pid == VM_OWN ? vm_copy_local(&d, &s) : vm_copy_out(&d, &s, len);
 	if (d.pid == VM_OWN)
