@@ -3,20 +3,14 @@
 # settings: one: programs on two nodes of one fabric
 # `rdmaemu trace ladder` and `rdmaemu log --ladder`: each packet and entry is an arrow, in text, SVG and Mermaid.
 . "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/lost_packet.sh"
 need python3 ib_send_bw
 
 R=$RDMAEMU
 cd "$TEST_DIR" || exit 1
 
 # Two sends; the second packet of the first one is lost once.
-port=$(free_port)
-"$R" fabric start
-"$R" run --node a -- ib_send_bw -F -n 5 -s 3000 -p "$port" >/dev/null 2>&1 &
-server=$!
-check 'a server' wait_listen "$port" $server
-"$R" fault add 'one: drop opcode=SEND_MIDDLE nth=1'
-check 'a client, captured' limit "$R" run --node b --capture sends.pcapng -- ib_send_bw -F -n 5 -s 3000 -p "$port" a
-wait $server
+lost_packet_capture sends.pcapng
 
 limit "$R" trace ladder sends.pcapng >text
 is 'lanes are nodes, with their addresses' "$(head -n 1 text | tr -s ' ')" ' b (10.77.0.2) a (10.77.0.1)'

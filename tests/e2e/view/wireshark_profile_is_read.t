@@ -3,6 +3,7 @@
 # settings: one: programs on two nodes of one fabric
 # The profile for Wireshark that `make install` installs, as tshark reads it: columns, colours and filter buttons.
 . "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/lost_packet.sh"
 need python3 ib_send_bw tshark
 
 R=$RDMAEMU
@@ -12,14 +13,7 @@ export WIRESHARK_CONFIG_DIR=$TEST_DIR/config
 mkdir -p config/profiles
 cp -r "$PROFILE" config/profiles/
 
-port=$(free_port)
-"$R" fabric start
-"$R" run --node a -- ib_send_bw -F -n 5 -s 3000 -p "$port" >/dev/null 2>&1 &
-server=$!
-check 'a server' wait_listen "$port" $server
-"$R" fault add 'one: drop opcode=SEND_MIDDLE nth=1'
-check 'a client, captured' limit "$R" run --node b --capture sends.pcapng -- ib_send_bw -F -n 5 -s 3000 -p "$port" a
-wait $server
+lost_packet_capture sends.pcapng
 "$R" fabric stop
 
 # Each of tshark's complaints about a table of a profile is a line on stderr, next to one about root.
