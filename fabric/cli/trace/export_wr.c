@@ -16,22 +16,11 @@
 
 static int queue_push(struct export_queue *q, const struct export_wr *wr)
 {
-	void *more;
+	void *more = trace_queue_room(q->wr, sizeof(*q->wr), &q->first, &q->n, &q->cap);
 
-	if (q->n == q->cap) {
-		/* Completed work requests make room first. */
-		if (q->first)
-			memmove(q->wr, q->wr + q->first, (q->n - q->first) * sizeof(*q->wr));
-		q->n -= q->first;
-		q->first = 0;
-		if (q->n * 2 >= q->cap) {
-			more = realloc(q->wr, (q->cap + 64) * 2 * sizeof(*q->wr));
-			if (!more)
-				return -ENOMEM;
-			q->wr = more;
-			q->cap = (q->cap + 64) * 2;
-		}
-	}
+	if (!more)
+		return -ENOMEM;
+	q->wr = more;
 	q->wr[q->n++] = *wr;
 	return 0;
 }

@@ -23,6 +23,25 @@ struct queues {
 	u32 n;
 };
 
+void *trace_queue_room(void *entries, size_t size, size_t *first, size_t *n, size_t *cap)
+{
+	char *all = entries;
+	size_t more = (*cap + 64) * 2;
+
+	if (*n < *cap)
+		return all;
+	if (*first)
+		memmove(all, all + *first * size, (*n - *first) * size);
+	*n -= *first;
+	*first = 0;
+	if (*n * 2 < *cap)
+		return all;
+	all = realloc(all, more * size);
+	if (all)
+		*cap = more;
+	return all;
+}
+
 static int trace_sum_posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 {
 	struct sendq *q;
@@ -37,20 +56,10 @@ static int trace_sum_posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 		all->n = qp + 64;
 	}
 	q = &all->q[qp];
-	if (q->n == q->cap) {
-		/* Completed work requests make room first. */
-		if (q->first)
-			memmove(q->wr, q->wr + q->first, (q->n - q->first) * sizeof(*q->wr));
-		q->n -= q->first;
-		q->first = 0;
-		if (q->n * 2 >= q->cap) {
-			more = realloc(q->wr, (q->cap + 64) * 2 * sizeof(*q->wr));
-			if (!more)
-				return -ENOMEM;
-			q->wr = more;
-			q->cap = (q->cap + 64) * 2;
-		}
-	}
+	more = trace_queue_room(q->wr, sizeof(*q->wr), &q->first, &q->n, &q->cap);
+	if (!more)
+		return -ENOMEM;
+	q->wr = more;
 	q->wr[q->n++] = (struct posted){ .wr_id = wr_id, .at = at };
 	return 0;
 }

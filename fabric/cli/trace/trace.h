@@ -28,6 +28,14 @@ u64 trace_wr_bytes(const struct vt_wr *wr);
 /** trace_wc_opcode_name() - the name of a completion's opcode, enum ibv_wc_opcode. */
 const char *trace_wc_opcode_name(const struct vt_wc *wc);
 
+/**
+ * trace_queue_room() - make room for one more entry of a queue, of @size bytes each. Those before
+ * *first are done, and make room first.
+ * @n, @cap: entries, and room for them
+ * Return: the entries, which may have moved; NULL: no memory, and the entries stay as they are.
+ */
+void *trace_queue_room(void *entries, size_t size, size_t *first, size_t *n, size_t *cap);
+
 /** trace_show_json() - print all records as an array. @t0: times count from it */
 void trace_show_json(const struct opts *o, const struct vt_dir *d, u64 t0);
 
