@@ -60,6 +60,31 @@ bool foreign_down(struct foreign *f)
 	return ok;
 }
 
+bool foreign_silent(struct foreign *f)
+{
+	bool ok = !f->n_kept;
+
+	f->n_kept = 0;
+	return ok;
+}
+
+bool foreign_dropped(const struct foreign *f, u32 fault)
+{
+	const struct hca *hca = f->m->hca;
+	const struct journal_entry *j = &hca->notice[(hca->notice_seq - 1) % JOURNAL_NOTICES];
+
+	return hca->notice_seq && j->kind == JRN_DROP && j->cause == CAUSE_PACKET &&
+	       j->info == fault;
+}
+
+struct cqe foreign_polled(struct foreign *f, struct emu_cq *cq)
+{
+	struct cqe c = { .status = 255 };
+
+	emu_poll(f->m, cq, &c, NULL);
+	return c;
+}
+
 u32 foreign_first(u8 op)
 {
 	bool answer = op == BOP_ACK || op == BOP_READ_RESP || op == BOP_ATOMIC_ACK;

@@ -13,6 +13,12 @@
 #define FOREIGN_MTU  1024u
 #define FOREIGN_KEPT 64u
 
+/* Of foreign_pkt.flags */
+#define FIRST BF_FIRST
+#define LAST  BF_LAST
+#define ONLY  (BF_FIRST | BF_LAST)
+#define ASK   BF_ACK_REQ
+
 /**
  * struct foreign_pkt - a packet. @psn: behind the connection's first; @off: in the live side's
  * memory
@@ -48,6 +54,12 @@ void foreign_again(struct foreign *f);
 bool foreign_down(struct foreign *f);
 /** foreign_put() - a packet comes. */
 void foreign_put(struct foreign *f, const struct foreign_pkt *p);
+/** foreign_silent() - whether nothing came back since it was last asked. */
+bool foreign_silent(struct foreign *f);
+/** foreign_dropped() - whether the last notice tells of a packet dropped for that packet_fault. */
+bool foreign_dropped(const struct foreign *f, u32 fault);
+/** foreign_polled() - the next completion; status 255: there is none. */
+struct cqe foreign_polled(struct foreign *f, struct emu_cq *cq);
 /** foreign_first() - the PSN that those of packets with that opcode count from. */
 u32 foreign_first(u8 op);
 
