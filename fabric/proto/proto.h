@@ -18,6 +18,7 @@
 #include "emulator/hca.h"
 #include "fabric/proto/env.h"
 #include "fabric/proto/packets.h"
+#include "fabric/proto/tapped.h"
 #include "fabric/proto/version.h"
 
 enum proto_op {
@@ -309,72 +310,6 @@ struct proto_call {
 	u32 event;
 	u32 limited;
 	char args[PROTO_ARGS];
-};
-
-#define PROTO_NO_SIZE (~0ull)
-
-/**
- * struct proto_work - a work request of a program on real devices.
- * @wr_id: the program's
- * @size: bytes of its message, or PROTO_NO_SIZE: unknown
- * @ordinal: of the request among those of its QP that the fabric process was asked about
- * @qp: ordinal of the QP in its process, from 1; 0: unknown
- * @opcode: enum ib_wr_opcode; @recv: a receive; @unknown: neither is known
- * @type: enum ib_qp_type; 0: unknown
- * @status: enum ib_wc_status
- */
-struct proto_work {
-	u64 wr_id;
-	u64 size;
-	u64 ordinal;
-	u32 qp;
-	u32 qpn;
-	u32 opcode;
-	u32 type;
-	u32 status;
-	u8 recv;
-	u8 unknown;
-	u8 reserved[2];
-};
-
-/** enum proto_cm_message - messages of the CM, by the number of their attribute: 0 is a REQ. */
-enum proto_cm_message {
-	PROTO_CM_REQ,
-	PROTO_CM_REJ = 2,
-	PROTO_CM_REP,
-	PROTO_CM_RTU,
-	PROTO_CM_DREQ,
-	PROTO_CM_DREP,
-	PROTO_CM_SIDR_REQ,
-	PROTO_CM_SIDR_REP,
-	PROTO_CM_MESSAGES,
-};
-
-/** enum proto_cm_act - what becomes of an event. */
-enum proto_cm_act {
-	PROTO_CM_SHOW,
-	PROTO_CM_DROP, /* the program does not get it */
-	PROTO_CM_REJECT, /* nor this, and the request is rejected */
-};
-
-/**
- * struct proto_cm - an event of the rdma_cm that a program on real devices is about to get.
- * @message: that has caused it, enum proto_cm_message
- * @event: enum rdma_cm_event_type
- * @qpn: of its identifier, 0: none
- * @act: enum proto_cm_act
- */
-struct proto_cm {
-	u32 message;
-	u32 event;
-	u32 qpn;
-	u32 act;
-};
-
-/** struct proto_event - an asynchronous event. @type: enum ibv_event_type; @qpn: 0: not of a QP */
-struct proto_event {
-	u32 type;
-	u32 qpn;
 };
 
 /**
