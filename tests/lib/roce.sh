@@ -27,7 +27,7 @@ wires() {
 	local side
 	for side in on_a on_b; do
 		"$side" status --json | json "sum(w['$1'] for w in d['wires'])"
-	done | paste -sd+ | bc
+	done | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 # wires_have_lost_nothing - whether datagrams were received, and all of them were good
