@@ -89,7 +89,7 @@ on_b run --node nb -- true
 # The relay is cut again and again while data is on its way.
 broken() {
 	local p status=0 i
-	across_once ib_write_bw -F -x $GID -s 65536 -n 20000 -u 19 >"$TEST_DIR/broken.out" 2>&1 &
+	across_once ib_write_bw -x $GID -s 65536 -n 20000 -u 19 >"$TEST_DIR/broken.out" 2>&1 &
 	p=$!
 	for i in 1 2 3; do
 		sleep 0.4
