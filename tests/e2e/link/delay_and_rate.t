@@ -120,8 +120,9 @@ data rate 100
 
 # No more than the rate, in MiB/s of payload: 100 Mbit/s are 11.9.
 check "a rate of 100 Mbit/s" start rate 100Mbit
+# The link carries 11.92 MiB/s. perftest's own clock, which it calibrates against the system's, can be 5 % off.
 limited() {
-	both "$@" -x 0 && at_most 12 4
+	both "$@" -x 0 && at_most 12.5 4
 }
 check "ib_write_bw keeps to the rate" limited ib_write_bw -s 65536 -n 100
 check "ib_read_bw keeps to the rate" limited ib_read_bw -s 65536 -n 100
