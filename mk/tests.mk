@@ -103,7 +103,7 @@ $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/
 $(U)/fabric/proto/test_lent_map: $(call objs,fabric/proto/lent_map.c fabric/proto/seg_map.c)
 $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c fabric/common/parse_link.c)
 FABRIC_UNITS := $(addprefix $(U)/fabric/,fault/test_rules fault/test_contradiction server/test_socket_watch \
-	server/test_idle)
+	server/test_idle server/test_status_real)
 $(FABRIC_UNITS): $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(FABRIC_UNITS): UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))

@@ -9,6 +9,7 @@
 #include "emulator/port_counter.h"
 #include "emulator/qp.h"
 #include "fabric/proto/port_counters.h"
+#include "fabric/proto/real_objects.h"
 #include "fabric/common/json.h"
 #include "fabric/server/server.h"
 #include "fabric/server/status.h"
@@ -178,13 +179,20 @@ static u64 status_count_objects(const struct hca *hca, u32 client)
 	return sum;
 }
 
+static u64 status_count_of(const struct fabric *f, const struct client *cl)
+{
+	const struct real_objects *r = status_real_objects(f, cl);
+
+	return r ? load_relaxed(&r->objects) : status_count_objects(f->hca, cl->id);
+}
+
 int status_objects(const struct fabric *f, u32 pid, u32 *n)
 {
 	const struct client *cl;
 
 	for (cl = f->clients.list; cl; cl = cl->next)
 		if (!cl->freed && !cl->exited && (u32)f->hca->client[cl->id].pid == pid) {
-			*n = (u32)status_count_objects(f->hca, cl->id);
+			*n = (u32)status_count_of(f, cl);
 			return 0;
 		}
 	return -ESRCH;
@@ -214,10 +222,31 @@ static struct json_object *status_json_lent(const struct seg_lent_table *t)
 	return o;
 }
 
+/* The objects of a program on emulated devices. */
+static void status_add_objects(struct json_object *o, const struct fabric *f,
+			       const struct client *cl, u64 registered)
+{
+	const struct hca_client *h = &f->hca->client[cl->id];
+
+	json_add_str(o, "node", f->hca->node[h->node].name);
+	json_add_str(o, "memory",
+		     h->fabric_reach	  ? "direct"
+		     : cl->helper_fd >= 0 ? "helper"
+					  : "none");
+	json_add_int(o, "qps", h->n[TAB_QP]);
+	json_add_int(o, "cqs", h->n[TAB_CQ]);
+	json_add_int(o, "mrs", h->n[TAB_MR]);
+	json_add_int(o, "mr_bytes", registered);
+	json_add_int(o, "pds", h->n[TAB_PD]);
+	json_add_int(o, "objects", status_count_objects(f->hca, cl->id));
+	json_add(o, "lent", status_json_lent(&cl->seg->lent));
+}
+
 static struct json_object *status_json_clients(const struct fabric *f)
 {
 	struct json_object *all = json_object_new_array(), *o;
 	static u64 registered[HCA_MAX_CLIENTS];
+	const struct real_objects *real;
 	const struct hca_client *h;
 	const struct client *cl;
 
@@ -230,19 +259,12 @@ static struct json_object *status_json_clients(const struct fabric *f)
 		json_add_int(o, "client", cl->id);
 		json_add_int(o, "pid", (u64)h->pid);
 		json_add_str(o, "name", h->name);
-		json_add_str(o, "node", f->hca->node[h->node].name);
 		json_add_str(o, "state", cl->dead ? "dying" : "live");
-		json_add_str(o, "memory",
-			     h->fabric_reach	  ? "direct"
-			     : cl->helper_fd >= 0 ? "helper"
-						  : "none");
-		json_add_int(o, "qps", h->n[TAB_QP]);
-		json_add_int(o, "cqs", h->n[TAB_CQ]);
-		json_add_int(o, "mrs", h->n[TAB_MR]);
-		json_add_int(o, "mr_bytes", registered[cl->id]);
-		json_add_int(o, "pds", h->n[TAB_PD]);
-		json_add_int(o, "objects", status_count_objects(f->hca, cl->id));
-		json_add(o, "lent", status_json_lent(&cl->seg->lent));
+		real = status_real_objects(f, cl);
+		if (real)
+			status_real_add(o, real);
+		else
+			status_add_objects(o, f, cl, registered[cl->id]);
 		json_append(all, o);
 	}
 	return all;
@@ -304,6 +326,7 @@ static struct json_object *status_json_qps(const struct fabric *f)
 	for (i = 0; i < n; i++)
 		if (load_acquire(&f->hca->qp[i].client))
 			json_append(all, status_json_qp(f, &f->hca->qp[i]));
+	status_real_qps(all, f);
 	return all;
 }
 

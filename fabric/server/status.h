@@ -12,6 +12,9 @@
 
 struct fabric;
 struct client;
+struct real_objects;
+
+#define STATUS_PLACE 128u
 
 /**
  * status_make() - the fabric's state, as a memfd.
@@ -46,6 +49,19 @@ struct json_object *status_join(const struct fabric *f);
  * Return: the name; "?": the member is forgotten; NULL: the number is 0, this fabric's own.
  */
 const char *status_member_name(const struct fabric *f, u32 number);
+
+/* --- status_real.c --- */
+
+/** status_real_objects() - what a program has on real devices. Return: NULL: on emulated ones. */
+const struct real_objects *status_real_objects(const struct fabric *f, const struct client *cl);
+/** status_real_add() - add that to the object of the program. */
+void status_real_add(struct json_object *o, const struct real_objects *r);
+/** status_real_qps() - append the queue pairs of all programs on real devices. */
+void status_real_qps(struct json_object *all, const struct fabric *f);
+/** status_place() - where the program of an object runs: its node, or its real devices. */
+void status_place(struct json_object *o, char *text, size_t size);
+
+/* --- status_text.c --- */
 
 /** status_print_head() - the lines about the fabric itself, of the object that status.c gathers. */
 void status_print_head(FILE *out, struct json_object *o);

@@ -111,7 +111,10 @@ static void short_print_devices(FILE *out, struct json_object *devices)
 
 static void client_key(struct json_object *c, char key[SHORT_KEY])
 {
-	snprintf(key, SHORT_KEY, "%s, node %s%s", short_str(c, "name"), short_str(c, "node"),
+	char place[STATUS_PLACE];
+
+	status_place(c, place, sizeof(place));
+	snprintf(key, SHORT_KEY, "%s, %.80s%s", short_str(c, "name"), place,
 		 strcmp(short_str(c, "state"), "live") ? ", dying" : "");
 }
 

@@ -93,15 +93,17 @@ static void status_print_lent(FILE *out, struct json_object *lent)
 
 static void status_print_client(FILE *out, struct json_object *c)
 {
-	bool direct = !strcmp(status_get_str(c, "memory"), "direct");
+	const char *memory = status_get_str(c, "memory");
+	bool direct = !strcmp(memory, "direct") || status_get(c, "real");
+	char place[STATUS_PLACE];
 
-	fprintf(out, "client %lld: process %lld (%s), node %s, %lld QPs, %lld CQs, %lld MRs%s%s\n",
+	status_place(c, place, sizeof(place));
+	fprintf(out, "client %lld: process %lld (%s), %s, %lld QPs, %lld CQs, %lld MRs%s%s\n",
 		status_get_int(c, "client"), status_get_int(c, "pid"), status_get_str(c, "name"),
-		status_get_str(c, "node"), status_get_int(c, "qps"), status_get_int(c, "cqs"),
-		status_get_int(c, "mrs"),
-		direct						? ""
-		: strcmp(status_get_str(c, "memory"), "helper") ? ", memory out of reach"
-								: ", memory through its helper",
+		place, status_get_int(c, "qps"), status_get_int(c, "cqs"), status_get_int(c, "mrs"),
+		direct			   ? ""
+		: strcmp(memory, "helper") ? ", memory out of reach"
+					   : ", memory through its helper",
 		strcmp(status_get_str(c, "state"), "live") ? ", dying" : "");
 	status_print_lent(out, status_get(c, "lent"));
 }
@@ -110,10 +112,14 @@ static void status_print_qp(FILE *out, struct json_object *q)
 {
 	struct json_object *c = status_get(q, "counters");
 
-	fprintf(out, "qp 0x%06llx: %s %s, process %lld (%s), %s of node %s",
-		status_get_int(q, "qpn"), status_get_str(q, "type"), status_get_str(q, "state"),
-		status_get_int(q, "pid"), status_get_str(q, "name"), status_get_str(q, "device"),
-		status_get_str(q, "node"));
+	fprintf(out, "qp 0x%06llx: %s %s, process %lld (%s), ", status_get_int(q, "qpn"),
+		status_get_str(q, "type"), status_get_str(q, "state"), status_get_int(q, "pid"),
+		status_get_str(q, "name"));
+	if (status_get(q, "real"))
+		fprintf(out, "real device %s", status_get_str(q, "device"));
+	else
+		fprintf(out, "%s of node %s", status_get_str(q, "device"),
+			status_get_str(q, "node"));
 	if (status_get(q, "peer_qpn"))
 		fprintf(out, ", peer 0x%06llx", status_get_int(q, "peer_qpn"));
 	if (status_get(q, "peer_pid"))
@@ -121,8 +127,11 @@ static void status_print_qp(FILE *out, struct json_object *q)
 			status_get_str(q, "peer_name"));
 	if (json_object_get_boolean(status_get(q, "waits_for_helper")))
 		fprintf(out, ", waits for a helper");
+	fputc('\n', out);
+	if (!c) /* nobody counts the packets of one queue pair of a real device */
+		return;
 	fprintf(out,
-		"\n  sent %lld packets, %lld bytes; received %lld, %lld; retransmissions %lld, RNR "
+		"  sent %lld packets, %lld bytes; received %lld, %lld; retransmissions %lld, RNR "
 		"%lld\n",
 		status_get_int(c, "xmit_packets"), status_get_int(c, "xmit_bytes"),
 		status_get_int(c, "rcv_packets"), status_get_int(c, "rcv_bytes"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The connection to the fabric, and the mapping of the own segment's header. A program may close
+ * The connection to the fabric, and the mappings of the own segment. A program may close
  * descriptors that are not its own, and get their numbers again: the socket has a high number, and
  * its inode is compared before each use.
  */
@@ -19,6 +19,8 @@
 
 static const u64 no_calls[SEG_CALL_WORDS];
 const u64 *tap_fabric_calls = no_calls;
+
+struct real_objects *tap_fabric_objects;
 
 /* The socket, -1: none. One request at a time, under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -64,13 +66,26 @@ static int fabric_say_hello(struct proto_msg *m, int *fd)
 	return !ret && *fd < 0 ? -EPROTO : ret;
 }
 
+/* Only this part is written to. Return: 0 or -errno */
+static int fabric_map_objects(int fd)
+{
+	void *map = mmap(NULL, sizeof(*tap_fabric_objects), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_NORESERVE, fd, REAL_OBJECTS_OFF);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	tap_fabric_objects = map;
+	return 0;
+}
+
 /* Return: 0 or -errno */
 static int fabric_map_segment(const struct proto_welcome *w, int fd)
 {
 	struct stat st;
 	void *map;
+	int ret;
 
-	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*seg))
+	if (fstat(fd, &st) || st.st_size < (off_t)SEG_FIRST)
 		return -EPROTO;
 	map = mmap(NULL, sizeof(*seg), PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (map == MAP_FAILED)
@@ -81,8 +96,10 @@ static int fabric_map_segment(const struct proto_welcome *w, int fd)
 		seg = NULL;
 		return -EPROTO;
 	}
-	store_release(&tap_fabric_calls, seg->fail_calls);
-	return 0;
+	ret = fabric_map_objects(fd);
+	if (!ret)
+		store_release(&tap_fabric_calls, seg->fail_calls);
+	return ret;
 }
 
 static void fabric_leave(void)
@@ -91,7 +108,10 @@ static void fabric_leave(void)
 	own_fd_close(&sock);
 	if (seg)
 		munmap(seg, sizeof(*seg));
+	if (tap_fabric_objects)
+		munmap(tap_fabric_objects, sizeof(*tap_fabric_objects));
 	seg = NULL;
+	tap_fabric_objects = NULL;
 }
 
 bool tap_fabric_join(void)

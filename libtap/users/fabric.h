@@ -10,10 +10,13 @@
 
 #include "fabric/proto/calls.h"
 #include "fabric/proto/proto.h"
+#include "fabric/proto/real_objects.h"
 #include "traces/calls/calls.h"
 
 /** tap_fabric_calls - a bit for each enum call_id that a rule is about. Never NULL. */
 extern const u64 *tap_fabric_calls;
+/** tap_fabric_objects - where this process counts its objects; NULL: it is not a client. */
+extern struct real_objects *tap_fabric_objects;
 
 /**
  * tap_fabric_join() - become a client of the fabric that PROTO_REAL_ENV names, if it names one.

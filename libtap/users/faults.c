@@ -3,13 +3,15 @@
  * Faults on the devices of any library below. The fabric process matches and counts, as it does for
  * emulated programs. Here calls fail that rules name, `fail` of rdmaemu-faults(7); work_faults.c
  * has `wc`, event_faults.c `cm`, hold_faults.c `cq`. The fabric's journal also gets calls of the
- * control path and work requests that fail by themselves, and asynchronous events.
+ * control path and work requests that fail by themselves, and asynchronous events; its status has
+ * the process's objects (object_counts.c).
  */
 #include "libtap/tap.h"
 #include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
 #include "libtap/users/hold_faults.h"
 #include "libtap/users/limit_faults.h"
+#include "libtap/users/object_counts.h"
 #include "libtap/users/work_faults.h"
 #include "libtap/users/work_hits.h"
 #include "traces/calls/desc.h"
@@ -24,6 +26,7 @@ static bool fault_start(void)
 
 	if (!work_hits_start() || !tap_fabric_join())
 		return false;
+	object_counts_start();
 	event_faults_start();
 	limit_faults_start();
 	for (i = 0; i < VCALL_COUNT; i++) {
@@ -86,6 +89,7 @@ static void fault_call_end(struct tap_call *c)
 
 	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
 		tap_fabric_report(id, c->text, c->failed, false);
+	object_counts_call_end(c);
 	limit_fault_call_end(c);
 	work_fault_call_end(c);
 	event_fault_call_end(c);
@@ -192,6 +196,7 @@ static void fault_cq_end(struct tap_cqop *p)
 static void fault_object_new(struct tap_obj *o)
 {
 	work_fault_object_new(o);
+	object_counts_new(o);
 	limit_fault_object_new(o);
 	hold_fault_object_new(o);
 }
@@ -199,8 +204,10 @@ static void fault_object_new(struct tap_obj *o)
 static void fault_object_gone(struct tap_obj *o)
 {
 	/* Those of the parent of a forked process were not counted in the child. */
-	if (o->ord)
+	if (o->ord) {
 		limit_fault_object_gone(o);
+		object_counts_gone(o);
+	}
 	work_fault_object_gone(o);
 	hold_fault_object_gone(o);
 }

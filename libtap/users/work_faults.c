@@ -20,6 +20,7 @@
  */
 #include "libtap/users/work_faults.h"
 #include "libtap/users/fabric.h"
+#include "libtap/users/object_counts.h"
 #include "libtap/users/work_hits.h"
 
 #define PART 32u /* work requests of a chain that are posted at once */
@@ -231,6 +232,7 @@ static void work_report(const struct tap_obj *cq, u32 qpn, u64 wr_id, enum ibv_w
 		.unknown = true,
 	};
 
+	object_counts_qp_failed(o);
 	tap_fabric_report_work(&w);
 }
 

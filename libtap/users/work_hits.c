@@ -6,6 +6,7 @@
  * takes it as long as no hit is outstanding and no queue pair has been failed.
  */
 #include "libtap/users/work_hits.h"
+#include "libtap/users/object_counts.h"
 #include "libtap/users/work_faults.h"
 
 #include <pthread.h>
@@ -146,6 +147,7 @@ static void work_qp_fail(struct tap_obj *o, bool recv)
 		return;
 	/* One that cannot be moved is in a state without work: RESET. */
 	(void)ibv_modify_qp((struct ibv_qp *)(uintptr_t)o->key, &attr, IBV_QP_STATE);
+	object_counts_qp_changed(o);
 	if (!q->failed[recv])
 		__atomic_fetch_add(&concerned, 1, __ATOMIC_RELAXED);
 	q->failed[recv] = true;

@@ -15,6 +15,7 @@
  *	to ERR
  * @sends_signaled: a send is to fail: those after it complete, whether they are signaled or not
  * @ending: a call is destroying it
+ * @listed: its place in struct real_objects, plus one; 0: none
  * @batch: the latest hit when the current batch began
  * @lent: the batch's current request has @lent_wr_id and is signaled; the program's @wr_id and
  *	@wr_flags are put back before its next one
@@ -29,6 +30,7 @@ struct work_qp {
 	bool failed[2];
 	bool sends_signaled;
 	bool ending;
+	u32 listed;
 };
 
 /** work_qp_of() - what is kept of a queue pair. Return: NULL: nothing. */

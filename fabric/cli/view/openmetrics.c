@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define METRICS_PREFIX "rdmaemu_"
-#define METRICS_LABELS 8u
+#define METRICS_LABELS 9u
 
 enum metric_kind {
 	METRIC_GAUGE,
@@ -62,7 +62,8 @@ static const struct metric_list metric_programs = { "clients",
 						    { { "node", "node", false },
 						      { "program", "name", false },
 						      { "pid", "pid", false },
-						      { "client", "client", false } } };
+						      { "client", "client", false },
+						      { "real", "real", false } } };
 static const struct metric_list metric_qps = { "qps",
 					       NULL,
 					       { { "node", "node", false },
@@ -79,7 +80,8 @@ static const struct metric_list metric_qp_infos = { "qps",
 						      { "qpn", "qpn", true },
 						      { "type", "type", false },
 						      { "state", "state", false },
-						      { "peer_qpn", "peer_qpn", true } } };
+						      { "peer_qpn", "peer_qpn", true },
+						      { "real", "real", false } } };
 static const struct metric_list metric_members = { "members",
 						   NULL,
 						   { { "member", "name", false } } };
