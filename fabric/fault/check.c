@@ -206,8 +206,18 @@ static int check_event(struct fault_rule *r, struct fault_bad *bad)
 	return fault_is_port_event(ev) ? 0 : fault_check_event(r, bad);
 }
 
+static int check_work_opcode(const struct fault_rule *r, struct fault_bad *bad)
+{
+	return !rule_has_keys(r, KEY(OPCODE)) || r->where.wr_ops
+		       ? 0
+		       : fault_refuse(bad, "opcode=",
+				      "an opcode of work requests as RDMA_WRITE, or RECV");
+}
+
 static int check_what(struct fault_rule *r, struct fault_bad *bad)
 {
+	int ret;
+
 	switch (r->act) {
 	case FA_DELAY:
 		if (rule_has_keys(r, KEY(DISTRIBUTION)) && !rule_has_keys(r, KEY(JITTER)))
@@ -233,11 +243,11 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 	case FA_HOLD:
 		r->what.delay_ns = r->what.delay_ns ? r->what.delay_ns : HOLD_NS;
 		return 0;
+	case FA_LATE:
+		return check_work_opcode(r, bad);
 	case FA_WC:
-		return !rule_has_keys(r, KEY(OPCODE)) || r->where.wr_ops
-			       ? fault_check_work(r, bad)
-			       : fault_refuse(bad, "opcode=",
-					      "an opcode of work requests as RDMA_WRITE, or RECV");
+		ret = check_work_opcode(r, bad);
+		return ret ? ret : fault_check_work(r, bad);
 	default:
 		return 0;
 	}

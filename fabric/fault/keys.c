@@ -55,6 +55,10 @@ static const struct fault_act_def acts[] = {
 	  FAULT_ON_CQ,
 	  KEY(NODE) | KEY(DEVICE) | KEY(PROGRAM) | KEY(PID) | KEY(CQ) | KEYS_WHEN | KEY(TIME), 0,
 	  "a time as 10ms, or KEY=VALUE" },
+	{ "cq delay", "let completions of real devices arrive later", FA_LATE, FAULT_ON_WR,
+	  KEY(PROGRAM) | KEY(PID) | KEY(QP) | KEY(TYPE) | KEY(OPCODE) | KEY(WR_ID) | KEY(SIZE) |
+		  KEYS_WHEN | KEY(TIME),
+	  KEY(TIME), "a time as 1ms, or KEY=VALUE" },
 	{ "limit", "lower the limits of devices", FA_LIMIT, FAULT_ON_STATE,
 	  KEY(NODE) | KEY(DEVICE) | KEY(AT) | KEY(FOR) | KEY(LIMIT), KEY(LIMIT),
 	  "a limit as max_qp=4, or KEY=VALUE" },

@@ -286,7 +286,8 @@ static bool rule_is_on_work(const struct fabric *f, const struct fault_rule *r, 
 	return (!w->has_qpn || w->qpn == work->qpn) && fault_rule_is_on_client(f, w, client);
 }
 
-struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work)
+struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work,
+				    u32 act)
 {
 	struct faults *t = f->faults;
 	struct fault_rule *r, *hit = NULL;
@@ -295,7 +296,7 @@ struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct p
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		if (r->id && r->on == FAULT_ON_WR && rule_is_on_work(f, r, client, work) &&
+		if (r->id && r->act == act && rule_is_on_work(f, r, client, work) &&
 		    fault_rule_count(f, r, mix64(mix64(BIT64(62) | work->qp) ^ nth)) && !hit)
 			hit = r;
 	}

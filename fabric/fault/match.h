@@ -46,8 +46,9 @@ struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call);
  */
 struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
 				  u64 size);
-/** fault_match_work() - likewise, of client @client on a real device. */
-struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work);
+/** fault_match_work() - likewise, of client @client on a real device: the rule of action @act. */
+struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work,
+				    u32 act);
 /**
  * fault_match_cm() - client @client on a real device is about to get what a message of the CM has
  * caused, enum cm_attr: the rule that drops or rejects it, or NULL.

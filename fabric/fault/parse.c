@@ -79,7 +79,7 @@ static const struct act_family {
 	const char *seconds;
 } families[] = {
 	{ "cm", "drop, delay, duplicate, reject or mra" },
-	{ "cq", "hold" },
+	{ "cq", "hold or delay" },
 };
 
 static const struct act_family *family_find(const char *word, size_t len)

@@ -60,6 +60,8 @@ bool fault_event_is_qp(u32 event);
  * Return: 0 or -EINVAL with *bad.
  */
 int fault_check_real(const struct fault_rule *r, struct fault_bad *bad);
+/** fault_check_emulated() - likewise, programs on emulated devices. */
+int fault_check_emulated(const struct fault_rule *r, struct fault_bad *bad);
 
 /* --- check.c ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: which rules can hit programs on real devices.
+ * DOC: which rules can hit programs on real devices, and which only these.
  *
  * The fabric of such programs has no devices and carries no packets. It answers for the calls that
  * a program makes, the work requests that it posts and the events that messages of connection
@@ -11,7 +11,7 @@
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 
-#define REAL_ACTIONS "fail, wc, cq hold, limit, cm drop, cm reject, kill, pause or resume"
+#define REAL_ACTIONS "fail, wc, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
 
 #define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
 #define KEYS_OF_CM  (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(LINK) | KEY(DIRECTION))
@@ -62,6 +62,7 @@ static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 	case FA_FAIL:
 	case FA_WC:
 	case FA_HOLD:
+	case FA_LATE:
 	case FA_LIMIT:
 	case FA_KILL:
 	case FA_PAUSE:
@@ -131,5 +132,13 @@ int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
 		return real_check_limit(r, bad);
 	if (r->act == FA_FAIL && real_call_is_unseen(r->what.call))
 		return fault_refuse(bad, r->what.call, "a call that is seen on real devices, too");
+	return 0;
+}
+
+int fault_check_emulated(const struct fault_rule *r, struct fault_bad *bad)
+{
+	if (r->act == FA_LATE)
+		return fault_refuse(bad, fault_act_name(r),
+				    "delay: on emulated devices packets can be late");
 	return 0;
 }

@@ -80,8 +80,8 @@ static int batch_add_rule(void *ctx, const char *text, u32 line)
 	if (b->f->faults->n + b->n >= FAULT_RULES)
 		return fault_refuse(&b->bad, text, "at most %u rules", FAULT_RULES);
 	ret = fault_parse(r, text, &b->bad);
-	if (!ret && b->f->real)
-		ret = fault_check_real(r, &b->bad);
+	if (!ret)
+		ret = b->f->real ? fault_check_real(r, &b->bad) : fault_check_emulated(r, &b->bad);
 	if (!ret)
 		ret = fault_check_fabric(b->f->hca, b->f->nodes->topology, r, &b->bad);
 	if (!ret && r->act == FA_LIMIT)

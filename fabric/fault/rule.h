@@ -64,6 +64,7 @@ enum fault_act {
 	FA_FAIL,
 	FA_WC,
 	FA_HOLD, /* cq hold */
+	FA_LATE, /* cq delay */
 	FA_LIMIT,
 	/* at a time */
 	FA_EVENT,
@@ -220,7 +221,8 @@ enum fault_link_what {
 
 /** struct fault_what - the action's arguments, by action. */
 struct fault_what {
-	u64 delay_ns; /* delay; reorder: longest time the packet is held; cq hold: the CQ */
+	u64 delay_ns; /* delay; reorder: longest time the packet is held; cq hold: the CQ;
+			* cq delay: how late */
 	u64 jitter_ns;
 	u64 rate_bps;
 	u64 period_ns; /* link flap */

@@ -150,7 +150,7 @@ enum proto_op {
 	PROTO_CALL_FAILED,
 	/*
 	 * WORK: in: work: a work request is being posted. out: work.status: what it completes with;
-	 * 0: what the device says. -EOPNOTSUPP: as CALL_FAILED.
+	 * 0: what the device says; work.delay_ns. -EOPNOTSUPP: as CALL_FAILED.
 	 */
 	PROTO_WORK,
 	/*

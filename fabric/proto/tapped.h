@@ -19,11 +19,14 @@
  * @opcode: enum ib_wr_opcode; @recv: a receive; @unknown: neither is known
  * @type: enum ib_qp_type; 0: unknown
  * @status: enum ib_wc_status
+ * @delay_ns: out: how late its completion is
+ * @quiet: a send that completes only if it fails
  */
 struct proto_work {
 	u64 wr_id;
 	u64 size;
 	u64 ordinal;
+	u64 delay_ns;
 	u32 qp;
 	u32 qpn;
 	u32 opcode;
@@ -31,7 +34,8 @@ struct proto_work {
 	u32 status;
 	u8 recv;
 	u8 unknown;
-	u8 reserved[2];
+	u8 quiet;
+	u8 reserved;
 };
 
 /** enum proto_cm_message - messages of the CM, by the number of their attribute: 0 is a REQ. */

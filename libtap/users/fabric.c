@@ -173,11 +173,12 @@ void tap_fabric_report(enum call_id call, const struct vcall_text *line, int err
 	(void)fabric_request(&m);
 }
 
-u32 tap_fabric_work(const struct proto_work *work)
+void tap_fabric_work(struct proto_work *work)
 {
 	struct proto_msg m = { .op = PROTO_WORK, .work = *work };
 
-	return fabric_request(&m) ? 0 : m.work.status;
+	if (!fabric_request(&m))
+		*work = m.work;
 }
 
 void tap_fabric_report_work(const struct proto_work *work)

@@ -39,10 +39,10 @@ int tap_fabric_ask(enum call_id call, const struct vcall_text *line);
 void tap_fabric_report(enum call_id call, const struct vcall_text *line, int err, bool limited);
 
 /**
- * tap_fabric_work() - ask how a work request ends that the process posts. A rule counts it.
- * Return: enum ibv_wc_status, or 0: as the device says.
+ * tap_fabric_work() - ask how a work request ends that the process posts. Rules count it.
+ * @work: gets @status and @delay_ns; both 0: it ends as the device says
  */
-u32 tap_fabric_work(const struct proto_work *work);
+void tap_fabric_work(struct proto_work *work);
 /** tap_fabric_report_work() - tell the journal of a completion in error, work->status. */
 void tap_fabric_report_work(const struct proto_work *work);
 

@@ -10,6 +10,7 @@
 #include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
 #include "libtap/users/hold_faults.h"
+#include "libtap/users/late_faults.h"
 #include "libtap/users/limit_faults.h"
 #include "libtap/users/object_counts.h"
 #include "libtap/users/work_faults.h"
@@ -27,6 +28,7 @@ static bool fault_start(void)
 	if (!work_hits_start() || !tap_fabric_join())
 		return false;
 	object_counts_start();
+	late_faults_start();
 	event_faults_start();
 	limit_faults_start();
 	for (i = 0; i < VCALL_COUNT; i++) {
@@ -130,6 +132,8 @@ static enum tap_verdict fault_poll_begin(struct tap_poll *p)
 	int err = tap_fabric_error(CALL_ibv_poll_cq);
 	bool late = unlikely(tap_fabric_has_hold()) && !err && hold_fault_withholds(p->obj);
 
+	if (unlikely(late_faults_wait()) && !err && !late && late_fault_answer(p))
+		return TAP_ANSWER;
 	if (likely(!err && !late))
 		return TAP_PASS;
 	p->ret = late ? 0 : -1;
@@ -210,6 +214,8 @@ static void fault_object_gone(struct tap_obj *o)
 	}
 	work_fault_object_gone(o);
 	hold_fault_object_gone(o);
+	if (o->kind == VOBJ_CQ)
+		late_faults_forget_cq(o);
 }
 
 static enum tap_verdict fault_dm_begin(struct tap_dm *d)

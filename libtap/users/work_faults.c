@@ -16,10 +16,11 @@
  *     since a flushed one completes in any case.
  *
  * A completion that the device itself has failed keeps the device's status. work_hits.c knows the
- * marks.
+ * marks. `cq delay` marks requests, too, whose completions late_faults.c then keeps back.
  */
 #include "libtap/users/work_faults.h"
 #include "libtap/users/fabric.h"
+#include "libtap/users/late_faults.h"
 #include "libtap/users/object_counts.h"
 #include "libtap/users/work_hits.h"
 
@@ -30,27 +31,33 @@ bool work_fault_is_due(void)
 	return tap_fabric_has_work() || work_hits_are_due();
 }
 
-/* Ask about a request that is being posted. Return: the ordinal of its hit, or 0 */
-static u64 hit_ask(struct tap_obj *o, bool recv, u32 opcode, u64 wr_id, u64 size)
+/*
+ * Ask about a request that is being posted, of which @w has what the queue pair has not.
+ * Return: the ordinal of its hit, or 0
+ */
+static u64 hit_ask(struct tap_obj *o, struct proto_work *w)
 {
 	const struct ibv_qp *qp = (const struct ibv_qp *)(uintptr_t)o->key;
 	struct work_qp *q = work_qp_of(o);
-	struct proto_work w = {
-		.wr_id = wr_id,
-		.size = size,
-		.ordinal = __atomic_fetch_add(&q->posted[recv], 1, __ATOMIC_RELAXED),
-		.qp = o->ord,
-		.qpn = qp->qp_num,
-		.opcode = opcode,
-		.type = qp->qp_type,
-		.recv = recv,
-	};
-	u32 status = tap_fabric_has_work() ? tap_fabric_work(&w) : 0;
-	u64 hit = status ? work_hit_add(o, recv, wr_id, status) : 0;
+	u64 hit;
 
-	if (hit && !recv)
+	w->ordinal = __atomic_fetch_add(&q->posted[w->recv], 1, __ATOMIC_RELAXED);
+	w->qp = o->ord;
+	w->qpn = qp->qp_num;
+	w->type = qp->qp_type;
+	if (!tap_fabric_has_work())
+		return 0;
+	tap_fabric_work(w);
+	hit = w->status || w->delay_ns ? work_hit_add(o, w) : 0;
+	if (hit && w->status && !w->recv)
 		q->sends_signaled = true;
 	return hit;
+}
+
+/* Whether a send with these flags completes only if it fails. */
+static bool send_is_quiet(const struct work_qp *q, unsigned int flags)
+{
+	return !(flags & IBV_SEND_SIGNALED) && !q->sig_all && !q->sends_signaled;
 }
 
 /* --- posting ---------------------------------------------------------------------------------- */
@@ -91,22 +98,26 @@ static u64 sges_size(const struct ibv_sge *sge, int n)
 /* Return: the request after @wr */
 static void *part_add(struct work_part *part, const struct tap_post *p, void *wr)
 {
-	const bool recv = p->queue == TAP_RECV;
 	union work_wr *copy = &part->copy[part->n];
+	struct proto_work w = { .recv = p->queue == TAP_RECV };
 	void *next;
 	u64 hit;
 
-	if (recv)
+	if (w.recv) {
 		copy->recv = *(struct ibv_recv_wr *)wr;
-	else
+	} else {
 		copy->send = *(struct ibv_send_wr *)wr;
+		w.opcode = copy->send.opcode;
+		w.quiet = send_is_quiet(work_qp_of(p->obj), copy->send.send_flags);
+	}
 	next = copy->recv.next;
 	copy->recv.next = NULL;
-	hit = hit_ask(p->obj, recv, recv ? 0 : copy->send.opcode, copy->recv.wr_id,
-		      sges_size(copy->recv.sg_list, copy->recv.num_sge));
+	w.wr_id = copy->recv.wr_id;
+	w.size = sges_size(copy->recv.sg_list, copy->recv.num_sge);
+	hit = hit_ask(p->obj, &w);
 	if (hit)
 		copy->recv.wr_id = work_hit_mark(hit);
-	if (!recv && work_qp_of(p->obj)->sends_signaled)
+	if (!w.recv && work_qp_of(p->obj)->sends_signaled)
 		copy->send.send_flags |= IBV_SEND_SIGNALED;
 	if (part->n)
 		part->copy[part->n - 1].recv.next = &copy->recv;
@@ -180,6 +191,7 @@ static void batch_restore(struct work_qp *q, struct ibv_qp_ex *ex, bool flags)
 void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op)
 {
 	struct work_qp *q = work_qp_of(o);
+	struct proto_work w = { .wr_id = ex->wr_id, .opcode = op->opcode, .size = PROTO_NO_SIZE };
 	u64 hit;
 
 	if (!q)
@@ -190,8 +202,10 @@ void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 	if (op->what != TAP_WR_OP || !work_fault_is_due())
 		return;
 	/* The length of the message comes after the opcode. */
-	hit = hit_ask(o, false, op->opcode, ex->wr_id, PROTO_NO_SIZE);
-	if (!q->sends_signaled)
+	w.wr_id = ex->wr_id;
+	w.quiet = send_is_quiet(q, ex->wr_flags);
+	hit = hit_ask(o, &w);
+	if (!hit && !q->sends_signaled)
 		return;
 	q->lent = true;
 	q->wr_id = ex->wr_id;
@@ -199,7 +213,8 @@ void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 	if (hit)
 		ex->wr_id = work_hit_mark(hit);
 	q->lent_wr_id = ex->wr_id;
-	ex->wr_flags |= IBV_SEND_SIGNALED;
+	if (q->sends_signaled)
+		ex->wr_flags |= IBV_SEND_SIGNALED;
 }
 
 void work_fault_batch_end(struct tap_batch *b)
@@ -239,29 +254,36 @@ static void work_report(const struct tap_obj *cq, u32 qpn, u64 wr_id, enum ibv_w
 void work_fault_poll(struct tap_poll *p)
 {
 	bool change = work_hits_are_due();
+	struct late_poll late = { 0 };
 	enum ibv_wc_status device;
 	struct ibv_wc *wc;
+	u64 delay;
 	int i;
 
 	for (i = 0; i < p->ret; i++) {
 		wc = &p->wc[i];
 		device = wc->status;
+		delay = 0;
 		if (unlikely(change))
-			work_hits_complete(p->obj, wc->qp_num,
-					   device == IBV_WC_SUCCESS && wc->opcode & IBV_WC_RECV,
-					   &wc->wr_id, &wc->status);
+			delay = work_hits_complete(p->obj, wc->qp_num,
+						   device == IBV_WC_SUCCESS &&
+							   wc->opcode & IBV_WC_RECV,
+						   &wc->wr_id, &wc->status);
 		if (unlikely(is_unexpected(device)))
 			work_report(p->obj, wc->qp_num, wc->wr_id, device);
 		else if (unlikely(wc->status != device))
 			wc->vendor_err = 0;
+		if (unlikely(delay || late.longest))
+			late_fault_add(&late, p, i, delay);
 	}
+	late_fault_end(&late, p);
 }
 
 void work_fault_cqex(struct tap_cqex *p)
 {
 	enum ibv_wc_status device;
 	struct ibv_wc wc;
-	u64 ts;
+	u64 ts, delay;
 
 	if (p->what == TAP_CQEX_END || p->ret)
 		return;
@@ -269,8 +291,11 @@ void work_fault_cqex(struct tap_cqex *p)
 	if (likely(!work_hits_are_due() && !is_unexpected(device)))
 		return;
 	tap_cqex_read(p->obj, p->ex, &wc, &ts);
-	work_hits_complete(p->obj, wc.qp_num, device == IBV_WC_SUCCESS && wc.opcode & IBV_WC_RECV,
-			   &p->ex->wr_id, &p->ex->status);
+	delay = work_hits_complete(p->obj, wc.qp_num,
+				   device == IBV_WC_SUCCESS && wc.opcode & IBV_WC_RECV,
+				   &p->ex->wr_id, &p->ex->status);
+	if (delay)
+		late_fault_sleep(delay);
 	if (is_unexpected(device))
 		work_report(p->obj, wc.qp_num, p->ex->wr_id, device);
 }

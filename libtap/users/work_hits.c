@@ -6,6 +6,7 @@
  * takes it as long as no hit is outstanding and no queue pair has been failed.
  */
 #include "libtap/users/work_hits.h"
+#include "libtap/users/late_faults.h"
 #include "libtap/users/object_counts.h"
 #include "libtap/users/work_faults.h"
 
@@ -16,14 +17,16 @@
 #define HITS 256u /* outstanding ones; further requests end as the device says */
 
 /**
- * struct work_hit - a work request that is to fail.
+ * struct work_hit - a work request that is to fail, or whose completion is late.
  * @ordinal: 0: the place is free
+ * @status: 0: the device's
  * @qp: NULL: it was destroyed or reset; some devices deliver the completion all the same
  */
 struct work_hit {
 	u64 ordinal;
 	u64 wr_id;
 	struct tap_obj *qp;
+	u64 delay;
 	u32 status;
 	bool recv;
 };
@@ -63,7 +66,7 @@ static struct work_hit *hit_place(void)
 	return oldest;
 }
 
-u64 work_hit_add(struct tap_obj *qp, bool recv, u64 wr_id, u32 status)
+u64 work_hit_add(struct tap_obj *qp, const struct proto_work *work)
 {
 	struct work_hit *h;
 	u64 ordinal = 0;
@@ -73,7 +76,8 @@ u64 work_hit_add(struct tap_obj *qp, bool recv, u64 wr_id, u32 status)
 	if (h) {
 		ordinal = last_ordinal + 1;
 		store_relaxed(&last_ordinal, ordinal);
-		*h = (struct work_hit){ ordinal, wr_id, qp, status, recv };
+		*h = (struct work_hit){ ordinal,	work->wr_id,  qp,
+					work->delay_ns, work->status, work->recv };
 		__atomic_fetch_add(&concerned, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
@@ -153,27 +157,33 @@ static void work_qp_fail(struct tap_obj *o, bool recv)
 	q->failed[recv] = true;
 }
 
-void work_hits_complete(const struct tap_obj *cq, u32 qpn, bool recv, u64 *wr_id,
-			enum ibv_wc_status *status)
+u64 work_hits_complete(const struct tap_obj *cq, u32 qpn, bool recv, u64 *wr_id,
+		       enum ibv_wc_status *status)
 {
 	struct tap_obj *o;
 	struct work_hit *h;
+	bool fails = false;
+	u64 delay = 0;
 
 	pthread_mutex_lock(&lock);
 	h = is_mark(*wr_id) ? hit_find(*wr_id - secret) : NULL;
 	if (h) {
 		*wr_id = h->wr_id;
-		if (*status == IBV_WC_SUCCESS && h->qp) {
+		delay = h->delay;
+		fails = h->status;
+		if (*status == IBV_WC_SUCCESS && h->qp && fails) {
 			*status = (enum ibv_wc_status)h->status;
 			work_qp_fail(h->qp, h->recv);
 		}
 		hit_free(h);
-	} else if (*status == IBV_WC_SUCCESS) {
+	}
+	if (!fails && *status == IBV_WC_SUCCESS) {
 		o = cq && qpn ? tap_obj_find_qpn(cq->ctx_obj, qpn) : NULL;
 		if (o && work_qp_of(o) && work_qp_of(o)->failed[recv])
 			*status = IBV_WC_WR_FLUSH_ERR;
 	}
 	pthread_mutex_unlock(&lock);
+	return delay;
 }
 
 /* --- queue pairs ------------------------------------------------------------------------------ */
@@ -210,6 +220,7 @@ void work_fault_object_gone(struct tap_obj *o)
 	if (o->kind != VOBJ_QP)
 		return;
 	hits_leave_qp(o);
+	late_faults_forget_qp(o);
 	free(o->user[TAP_FAULTS]);
 	o->user[TAP_FAULTS] = NULL;
 }
@@ -218,9 +229,49 @@ void work_fault_object_gone(struct tap_obj *o)
 static void work_qp_reset(const struct tap_call *c)
 {
 	const struct ibv_qp_attr *attr = (const struct ibv_qp_attr *)(uintptr_t)c->args[1];
+	struct tap_obj *o = tap_obj_find(VOBJ_QP, (const void *)(uintptr_t)c->args[0]);
 
-	if (c->args[2] & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
-		hits_leave_qp(tap_obj_find(VOBJ_QP, (const void *)(uintptr_t)c->args[0]));
+	if (!o || !(c->args[2] & IBV_QP_STATE) || attr->qp_state != IBV_QPS_RESET)
+		return;
+	hits_leave_qp(o);
+	late_faults_forget_qp(o);
+}
+
+/* Both structs that a queue pair is created by begin alike. */
+_Static_assert(offsetof(struct ibv_qp_init_attr, sq_sig_all) ==
+		       offsetof(struct ibv_qp_init_attr_ex, sq_sig_all),
+	       "sq_sig_all");
+
+/* Whether all sends of the new queue pair are signaled. One of a listener's is not asked about. */
+static void work_qp_created(const struct tap_call *c)
+{
+	const struct ibv_qp_init_attr *attr = (const void *)(uintptr_t)c->args[1];
+	const struct rdma_cm_id *id = (const void *)(uintptr_t)c->args[0];
+	const struct ibv_qp *qp;
+	struct work_qp *q;
+
+	switch (c->call) {
+	case VCALL_ibv_create_qp:
+	case VCALL_ibv_create_qp_ex:
+		qp = (const struct ibv_qp *)(uintptr_t)c->ret;
+		break;
+	case VCALL_rdma_create_qp:
+		attr = (const void *)(uintptr_t)c->args[2];
+		qp = id->qp;
+		break;
+	case VCALL_rdma_create_qp_ex:
+		qp = id->qp;
+		break;
+	case VCALL_rdma_create_ep:
+		attr = (const void *)(uintptr_t)c->args[3];
+		qp = (*(struct rdma_cm_id **)(uintptr_t)c->args[0])->qp;
+		break;
+	default:
+		return;
+	}
+	q = qp && attr ? work_qp_of(tap_obj_find(VOBJ_QP, qp)) : NULL;
+	if (q)
+		q->sig_all = attr->sq_sig_all;
 }
 
 /* The queue pair that a call destroys; NULL: none */
@@ -255,6 +306,10 @@ void work_fault_call_end(const struct tap_call *c)
 
 	if (q)
 		store_relaxed(&q->ending, false);
-	if (c->call == VCALL_ibv_modify_qp && !c->failed)
+	if (c->failed)
+		return;
+	if (c->call == VCALL_ibv_modify_qp)
 		work_qp_reset(c);
+	else
+		work_qp_created(c);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the work requests that are to complete with an error, from when they are posted, and the
- * queue pairs that have such: see work_faults.c.
+ * DOC: the work requests that are to complete with an error or late, from when they are posted, and
+ * the queue pairs that have such: see work_faults.c.
  */
 #ifndef LIBTAP_USERS_WORK_HITS_H
 #define LIBTAP_USERS_WORK_HITS_H
 
+#include "fabric/proto/tapped.h"
 #include "libtap/tap.h"
 
 /**
@@ -13,6 +14,7 @@
  * @posted: its work requests that were asked about: sends, receives
  * @failed: a completion of ours was the last one of its sends, of its receives, before it was moved
  *	to ERR
+ * @sig_all: it was created with sq_sig_all, as far as known
  * @sends_signaled: a send is to fail: those after it complete, whether they are signaled or not
  * @ending: a call is destroying it
  * @listed: its place in struct real_objects, plus one; 0: none
@@ -28,6 +30,7 @@ struct work_qp {
 	u32 wr_flags;
 	bool lent;
 	bool failed[2];
+	bool sig_all;
 	bool sends_signaled;
 	bool ending;
 	u32 listed;
@@ -42,12 +45,11 @@ static inline struct work_qp *work_qp_of(const struct tap_obj *o)
 /** work_hits_start() - the process begins. Return: whether it can mark work requests. */
 bool work_hits_start(void);
 /**
- * work_hit_add() - note that a request with @wr_id, which is being posted to @qp, ends with
- * @status.
- * @recv: it is a receive
+ * work_hit_add() - note how a request ends that is being posted to @qp: work->status, if that is
+ * not 0, and work->delay_ns late.
  * Return: its ordinal, from 1; 0: there are too many.
  */
-u64 work_hit_add(struct tap_obj *qp, bool recv, u64 wr_id, u32 status);
+u64 work_hit_add(struct tap_obj *qp, const struct proto_work *work);
 /** work_hit_mark() - the wr_id that a hit is posted with. */
 u64 work_hit_mark(u64 ordinal);
 /** work_hits_latest() - the ordinal of the latest hit. */
@@ -62,8 +64,9 @@ bool work_hits_are_due(void);
  * work_hits_complete() - change a completion into what the program sees.
  * @cq: its CQ; @qpn: 0: unknown; @recv: of a receive
  * @wr_id, @status: the device's, which become the program's
+ * Return: how late it is, in ns
  */
-void work_hits_complete(const struct tap_obj *cq, u32 qpn, bool recv, u64 *wr_id,
-			enum ibv_wc_status *status);
+u64 work_hits_complete(const struct tap_obj *cq, u32 qpn, bool recv, u64 *wr_id,
+		       enum ibv_wc_status *status);
 
 #endif

@@ -53,5 +53,5 @@ is "refused: device= on real devices" "$(emu "$R" run --real --scenario rules --
 	"rdmaemu: rules:1: 'device': expected cq=, program= or pid=: the devices of CQs are not known"
 echo "cq drop" >rules
 is "refused: another word" "$(limit "$R" run --scenario rules --dry-run -- true 2>&1)" \
-	"rdmaemu: rules:1: 'drop': expected hold after cq"
+	"rdmaemu: rules:1: 'drop': expected hold or delay after cq"
 done_testing
