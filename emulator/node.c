@@ -156,10 +156,22 @@ bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 
 void hca_lid_index(struct hca *hca, u32 dev, u32 port)
 {
+	u32 lid = hca->dev[dev].port[port].lid, was, number = dev << 8 | port;
+
+	if (!lid || lid >= HCA_LIDS)
+		return;
+	was = hca->lid[lid];
+	if (was && was != number)
+		store_relaxed(&hca->dev[was >> 8].port[was & 0xff].lid, 0);
+	hca->lid[lid] = number;
+}
+
+void hca_lid_release(struct hca *hca, u32 dev, u32 port)
+{
 	u32 lid = hca->dev[dev].port[port].lid;
 
-	if (lid && lid < HCA_LIDS)
-		hca->lid[lid] = dev << 8 | port;
+	if (lid < HCA_LIDS && hca->lid[lid] == (dev << 8 | port))
+		hca->lid[lid] = 0;
 }
 
 static void index_node(struct hca *hca, u32 node)

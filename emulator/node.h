@@ -75,7 +75,9 @@ const struct hca_gid *hca_addr_next(const struct hca *hca, const u8 raw[16], u32
  */
 bool hca_port_set_gid(struct hca *hca, u32 dev, u32 port, bool ip, u32 index,
 		      const struct hca_gid *gid);
-/** hca_lid_index() - a port's LID leads to it. */
+/** hca_lid_index() - a port's LID leads to it. The port that had the LID before has none now. */
 void hca_lid_index(struct hca *hca, u32 dev, u32 port);
+/** hca_lid_release() - a port's LID no longer leads to it. The caller changes the port. */
+void hca_lid_release(struct hca *hca, u32 dev, u32 port);
 
 #endif

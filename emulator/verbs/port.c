@@ -102,7 +102,7 @@ void port_set_lid(struct engine *e, u32 dev, u32 port, u32 lid)
 		return;
 	was[0] = p->lid;
 	was[1] = lid;
-	hca->lid[was[0] % HCA_LIDS] = 0;
+	hca_lid_release(hca, dev, port);
 	store_relaxed(&p->lid, lid);
 	hca_lid_index(hca, dev, port);
 	for (n = 0; n < 2; n++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Nodes: names, addresses, and their devices. */
 #include "emulator/port.h"
+#include "emulator/verbs/port.h"
 #include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
 
@@ -99,6 +100,45 @@ static void test_addresses(void)
 	raw_of("192.0.2.9", g.raw);
 	CU_ASSERT_TRUE(hca_port_set_gid(m->hca, 1, 1, true, 3, &g));
 	CU_ASSERT_EQUAL(find("192.0.2.9"), -1);
+	end();
+}
+
+/* The device that a LID leads to. */
+static int of_lid(u32 lid)
+{
+	u8 port;
+
+	return hca_find_lid(m->hca, lid, &port);
+}
+
+/*
+ * A port takes the LID of another, as a node's may whose predecessor's host is gone: the LID leads
+ * to it whatever becomes of the other port, which has none until it is given one.
+ */
+static void test_lids(void)
+{
+	const u32 a = 3, b = 4;
+	struct engine *e;
+
+	begin();
+	e = &m->fabric;
+	m->hca->dev[0].link_layer = m->hca->dev[1].link_layer = LINK_INFINIBAND;
+	port_set_lid(e, 0, 1, a);
+	port_set_lid(e, 1, 1, b);
+	port_set_lid(e, 1, 1, a);
+	CU_ASSERT_EQUAL(of_lid(a), 1);
+	CU_ASSERT_EQUAL(of_lid(b), -1);
+	CU_ASSERT_EQUAL(m->hca->dev[0].port[1].lid, 0);
+	port_set_lid(e, 0, 1, 0);
+	CU_ASSERT_EQUAL(of_lid(a), 1);
+	/* The other one returns, and takes it back. */
+	port_set_lid(e, 1, 1, b);
+	port_set_lid(e, 0, 1, a);
+	CU_ASSERT_EQUAL(of_lid(a), 0);
+	CU_ASSERT_EQUAL(of_lid(b), 1);
+	port_set_lid(e, 0, 1, 0);
+	port_set_lid(e, 1, 1, 0);
+	m->hca->dev[0].link_layer = m->hca->dev[1].link_layer = LINK_ETHERNET;
 	end();
 }
 
@@ -206,6 +246,7 @@ static void test_many(void)
 static const struct cu_test tests[] = {
 	{ "names", test_names },
 	{ "addresses are found when they change", test_addresses },
+	{ "a LID leads to the port that took it last", test_lids },
 	{ "a node's devices are its programs'", test_devices },
 	{ "nothing is imported from another node", test_imports },
 	{ "as many as there may be", test_many },
