@@ -5,6 +5,7 @@
 #include "fabric/cli/cli.h"
 #include "fabric/cli/verbs.h"
 #include "fabric/common/daemon_start.h"
+#include "fabric/common/topology.h"
 #include "fabric/server/daemon.h"
 
 int main(int argc, char **argv)
@@ -18,5 +19,7 @@ int main(int argc, char **argv)
 		       argv + 2) != argc - 2 ||
 	    !o.dir[0])
 		return EXIT_USAGE;
+	/* A file that cannot be read is reported when its nodes are made. */
+	(void)topology_set_wires(&o);
 	return daemon_main(&o);
 }

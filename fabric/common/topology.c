@@ -5,12 +5,16 @@
 #include "fabric/common/parse_link.h"
 #include "fabric/common/opts.h"
 #include "fabric/common/text_io.h"
+#include "fabric/common/wire_list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define FILE_MAX (4u << 20)
+
+_Static_assert(sizeof(((struct topology *)0)->roce) == sizeof(((struct opts *)0)->roce),
+	       "a line is as long as the option");
 
 int topo_refuse(const struct topo_line *l, const char *what, const char *expected)
 {
@@ -56,6 +60,20 @@ static int topo_read_subnet(struct topology *t, struct topo_line *l)
 	t->has_subnets = true;
 	if (l->n != 2 || !subnets_parse(&t->subnets, text))
 		return topo_refuse(l, text, SUBNETS_EXPECTED);
+	return 0;
+}
+
+static int topo_read_wire(struct topology *t, struct topo_line *l)
+{
+	struct wire_list list;
+
+	if (l->n != 3 || strcmp(l->word[1], "roce") != 0)
+		return topo_refuse(l, l->n > 1 ? l->word[1] : "wire", "wire roce ADDR|IFACE[,...]");
+	if (t->roce[0])
+		return topo_refuse(l, "wire", "one such line");
+	if (!wire_list_parse(&list, l->word[2]) || strlen(l->word[2]) >= sizeof(t->roce))
+		return topo_refuse(l, l->word[2], WIRE_LIST_EXPECTED);
+	strcpy(t->roce, l->word[2]);
 	return 0;
 }
 
@@ -280,6 +298,7 @@ static const struct {
 	{ "node", topo_read_node },
 	{ "port", topo_read_port },
 	{ "subnet", topo_read_subnet },
+	{ "wire", topo_read_wire },
 };
 
 static int topo_read_line(struct topology *t, int number, char *text)
@@ -301,7 +320,7 @@ static int topo_read_line(struct topology *t, int number, char *text)
 	for (i = 0; i < ARRAY_SIZE(line_kinds); i++)
 		if (!strcmp(line_kinds[i].name, l.word[0]))
 			return line_kinds[i].read(t, &l);
-	return topo_refuse(&l, l.word[0], "node, port or subnet");
+	return topo_refuse(&l, l.word[0], "node, port, subnet or wire");
 }
 
 int topology_load(struct topology *t, const char *path)
@@ -345,4 +364,23 @@ void topology_free(struct topology *t)
 	free(t->node_line);
 	free(t->port);
 	memset(t, 0, sizeof(*t));
+}
+
+int topology_set_wires(struct opts *o)
+{
+	struct topology *t;
+	int ret;
+
+	if (!o->topology[0] || o->roce[0])
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return print_error("%s", strerror(ENOMEM));
+	ret = topology_load(t, o->topology);
+	if (!ret) {
+		snprintf(o->roce, sizeof(o->roce), "%s", t->roce);
+		topology_free(t);
+	}
+	free(t);
+	return ret;
 }

@@ -12,6 +12,8 @@
 
 #include <limits.h>
 
+struct opts;
+
 /** struct topo_line - the line that is read: its words, how many are used so far, and its place. */
 struct topo_line {
 	const char *file;
@@ -36,10 +38,12 @@ struct topo_profile {
 /**
  * struct topology - the content of a file.
  * @hash: of its text, never 0; 0: there is no file
+ * @roce: the wires that speak RoCE v2, as --roce has them; "": none
  */
 struct topology {
 	char file[PATH_MAX];
 	u64 hash;
+	char roce[200];
 	bool has_subnets;
 	struct subnets subnets;
 	u32 n_nodes;
@@ -55,6 +59,8 @@ struct topology {
  * line.
  */
 int topology_load(struct topology *t, const char *path);
+/** topology_set_wires() - set --roce as the file says, unless it is given. Return: 0 or -1. */
+int topology_set_wires(struct opts *o);
 /** topology_free() - free the content. */
 void topology_free(struct topology *t);
 

@@ -91,6 +91,12 @@ wrong 'port link delay'
 wrong 'port link delay 5'
 wrong 'node a' 'port link --node a rate fast'
 wrong 'subnet 10.5.0.0/29' 'node a --devices 8 --ports 2'
+wrong 'wire'
+wrong 'wire tcp 192.0.2.1'
+wrong 'wire roce'
+wrong 'wire roce 192.0.2.1, 192.0.2.2'
+wrong 'wire roce a,b,c,d,e'
+wrong 'wire roce 192.0.2.1' 'wire roce 192.0.2.2'
 wrong "node $(printf 'x%.0s ' {1..80})"
 is "no fabric was left" "$(fabric status --fabric wrong)" "fabric wrong: not running"
 status=0

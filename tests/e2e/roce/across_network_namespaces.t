@@ -115,10 +115,11 @@ check "ib_write_bw with loss on both sides" across_once ib_write_bw -x $GID -n 5
 check "ib_send_bw -b with loss on both sides" across_once ib_send_bw -x $GID -n 50 -q 4 -s 4096 -b
 on_b fault clear >/dev/null
 
+printf 'node other\nwire roce veth0\n' >"$TEST_DIR/wire.topo"
 restarts() {
-	on_a fabric stop && on_a fabric start --roce 192.0.2.1
+	on_a fabric stop && on_a fabric start --topology "$TEST_DIR/wire.topo"
 }
-check "the port is free once the fabric has stopped" restarts
+check "the port is free once the fabric has stopped, and a topology names the wire" restarts
 check "and the new fabric reaches the peer" across ibv_rc_pingpong -g $GID -n 100 -c
 
 # admits PEERS - restart A with --roce-peers
