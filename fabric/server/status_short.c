@@ -177,6 +177,26 @@ static void short_print_members(FILE *out, struct json_object *members)
 	}
 }
 
+static void short_print_wires(FILE *out, struct json_object *wires)
+{
+	static const char *const drops[] = { "malformed", "bad_icrc", "filtered", "stranger",
+					     "no_port" };
+	struct json_object *w;
+	long long dropped;
+	size_t i, k;
+
+	for (i = 0; wires && i < json_object_array_length(wires); i++) {
+		w = json_object_array_get_idx(wires, i);
+		dropped = 0;
+		for (k = 0; k < ARRAY_SIZE(drops); k++)
+			dropped += short_int(w, drops[k]);
+		fprintf(out,
+			"wire     %s: RoCE v2: sent %lld packets, received %lld, dropped %lld\n",
+			short_str(w, "address"), short_int(w, "sent"), short_int(w, "received"),
+			dropped);
+	}
+}
+
 /* A refused connection has its cause here: no listener at that node and port. */
 static void short_print_listeners(FILE *out, struct json_object *ids)
 {
@@ -200,6 +220,7 @@ void status_print_short(FILE *out, struct json_object *o)
 {
 	status_print_head(out, o);
 	short_print_members(out, short_get(o, "members"));
+	short_print_wires(out, short_get(o, "wires"));
 	short_print_devices(out, short_get(o, "devices"));
 	short_print_clients(out, short_get(o, "clients"));
 	short_print_listeners(out, short_get(o, "ids"));

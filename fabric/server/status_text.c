@@ -181,12 +181,25 @@ static void status_print_member(FILE *out, struct json_object *m)
 		status_get_int(credit, "requests"), status_get_int(credit, "answers"));
 }
 
+static void status_print_wire(FILE *out, struct json_object *w)
+{
+	fprintf(out,
+		"wire %s: RoCE v2\n  sent %lld packets, refused by the socket %lld, without room "
+		"%lld; received %lld; dropped: malformed %lld, ICRC %lld, filtered %lld, stranger "
+		"%lld, no port %lld\n",
+		status_get_str(w, "address"), status_get_int(w, "sent"),
+		status_get_int(w, "lost_refused"), status_get_int(w, "full"),
+		status_get_int(w, "received"), status_get_int(w, "malformed"),
+		status_get_int(w, "bad_icrc"), status_get_int(w, "filtered"),
+		status_get_int(w, "stranger"), status_get_int(w, "no_port"));
+}
+
 static void status_print_each(FILE *out, struct json_object *list,
 			      void (*print)(FILE *, struct json_object *))
 {
 	size_t i;
 
-	for (i = 0; i < json_object_array_length(list); i++)
+	for (i = 0; list && i < json_object_array_length(list); i++)
 		print(out, json_object_array_get_idx(list, i));
 }
 
@@ -217,6 +230,7 @@ void status_print(FILE *out, struct json_object *o)
 {
 	status_print_head(out, o);
 	status_print_each(out, status_get(o, "members"), status_print_member);
+	status_print_each(out, status_get(o, "wires"), status_print_wire);
 	status_print_each(out, status_get(o, "devices"), status_print_device);
 	status_print_each(out, status_get(o, "clients"), status_print_client);
 	status_print_each(out, status_get(o, "qps"), status_print_qp);

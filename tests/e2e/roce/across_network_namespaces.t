@@ -122,6 +122,16 @@ restarts() {
 check "the port is free once the fabric has stopped, and a topology names the wire" restarts
 check "and the new fabric reaches the peer" across ibv_rc_pingpong -g $GID -n 100 -c
 
+# shows COUNTS [OPTION...] - what status says of A's wire
+shows() {
+	local counts=$1
+	shift
+	on_a status "$@" | grep -A 1 '^wire' | tr -s ' \n' ' ' | grep -E "192\.0\.2\.1: RoCE v2:? $counts" ||
+		{ on_a status "$@"; return 1; }
+}
+check "status has its counts" shows 'sent [1-9][0-9]* packets, received [1-9][0-9]*, dropped 0'
+check "in detail with -v" shows 'sent [1-9][0-9]* packets, .*received [1-9][0-9]*; dropped: malformed 0' -v
+
 # admits PEERS - restart A with --roce-peers
 admits() {
 	on_a fabric stop && on_a fabric start --roce 192.0.2.1 --roce-peers "$1"
