@@ -7,6 +7,16 @@ bool hca_dev_is_peer(const struct hca *hca, u32 dev)
 	return dev - hca->wires.first_peer < hca->wires.n_peers;
 }
 
+bool hca_wire_port_is_taken(const struct hca_wires *w, u16 port)
+{
+	u32 i;
+
+	for (i = 0; i < w->n_taken && i < HCA_WIRE_PORTS_TAKEN; i++)
+		if (w->taken[i] == port)
+			return true;
+	return false;
+}
+
 int hca_peer_add(struct hca *hca, const u8 gid[16])
 {
 	struct hca_wires *w = &hca->wires;

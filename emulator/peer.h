@@ -12,8 +12,9 @@
 #include "emulator/limits.h"
 #include "emulator/types.h"
 
-#define HCA_WIRES 4u
-#define HCA_PEERS 256u
+#define HCA_WIRES	     4u
+#define HCA_PEERS	     256u
+#define HCA_WIRE_PORTS_TAKEN 16u
 /* struct hca_dev.member of peers. Members that have joined have small numbers. */
 #define HCA_MEMBER_WIRE 0xffffu
 
@@ -23,14 +24,20 @@ struct hca;
  * struct hca_wires - the wires of the fabric.
  * @n: wires
  * @gid: their addresses, which are GIDs of ports of this fabric
+ * @n_taken, @taken: UDP source ports that flows cannot have, since another program of the host has
+ * them; of more than fit here, the latest
  * @first_peer, @n_peers: devices that stand for hosts outside; @n_used: those that have an address
  */
 struct hca_wires {
 	u32 n;
 	u32 first_peer, n_peers, n_used;
 	u8 gid[HCA_WIRES][16];
+	u32 n_taken;
+	u16 taken[HCA_WIRE_PORTS_TAKEN];
 };
 
+/** hca_wire_port_is_taken() - whether flows cannot leave from a source port: 4791 is theirs. */
+bool hca_wire_port_is_taken(const struct hca_wires *w, u16 port);
 /** hca_dev_is_peer() - whether a device stands for a host outside of the fabric. */
 bool hca_dev_is_peer(const struct hca *hca, u32 dev);
 /**

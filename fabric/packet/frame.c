@@ -129,7 +129,7 @@ static u8 frame_opcode(const struct burst *b, bool first, bool last)
 	}
 }
 
-/* A wire's socket is bound to the port of RoCE, and the kernel numbers its datagrams 0. */
+/* The kernel numbers the datagrams of a wire's sockets 0, and its IPv6 flow labels are 0. */
 static bool frame_is_on_wire(const struct hca *hca, const struct cap_rec *r)
 {
 	u32 i;
@@ -164,7 +164,8 @@ static void frame_network(const struct hca *hca, const struct cap_rec *r, struct
 	p->udp_src =
 		frame_udp_source(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
 	if (frame_is_on_wire(hca, r)) {
-		p->udp_src = ROCE_UDP_PORT;
+		if (hca_wire_port_is_taken(&hca->wires, p->udp_src))
+			p->udp_src = ROCE_UDP_PORT;
 		p->flow_label = 0;
 	}
 	frame_port_mac(hca, b->src_dev, b->src_port, p->eth_src);
@@ -234,7 +235,7 @@ static void frame_payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 	p->payload = v->payload + (u64)i * v->rec->keep;
 }
 
-bool packet_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p)
+bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;
 	u32 n = burst_packets(b), was = p->payload_len;
@@ -242,7 +243,7 @@ bool packet_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p)
 
 	frame_payload(v, i, p);
 	p->psn = psn_add(b->psn, i);
-	p->ip_id = p->udp_src == ROCE_UDP_PORT ? 0 : (u16)(v->rec->nth + i);
+	p->ip_id = frame_is_on_wire(hca, v->rec) ? 0 : (u16)(v->rec->nth + i);
 	if (i > 1 && i + 1 < n)
 		return p->payload_len == was;
 	p->opcode = ROCE_OPCODE(frame_transport(b->dst_type), frame_opcode(b, first, last));

@@ -23,7 +23,7 @@ u32 packet_frame_begin(const struct hca *hca, const struct cap_view *v, struct r
  * packet_frame_next() - set the fields of packet @i, in turn.
  * Return: whether roce_build_next() can make its frame of that of the packet before.
  */
-bool packet_frame_next(const struct cap_view *v, u32 i, struct roce_pkt *p);
+bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p);
 
 /* --- burst.c --- */
 

@@ -222,10 +222,9 @@ static void inbox_read(struct roce_inbox *box)
 	box->wire->n.received += box->n;
 }
 
-/* Events of the socket. That of a group sends nothing. */
-static u32 inbox_events(const struct roce_inbox *box)
+u32 roce_inbox_events(const struct roce_inbox *box)
 {
-	bool out = box == &box->wire->box && box->wire->stuck;
+	bool out = box->wire->full == &box->w;
 
 	return (box->paused ? 0u : (u32)EPOLLIN) | (out ? (u32)EPOLLOUT : 0u);
 }
@@ -234,13 +233,13 @@ static void inbox_event(struct fabric *f, struct watch *watch, u32 events)
 {
 	struct roce_inbox *box = container_of(watch, struct roce_inbox, w);
 
-	if (events & EPOLLOUT && box->wire->stuck)
+	if (events & EPOLLOUT && box->wire->full == watch)
 		roce_writable(f, box->wire);
 	if (!(events & (EPOLLIN | EPOLLERR)))
 		return;
 	if (box->at < box->n) {
 		box->paused = true;
-		loop_watch_events(f, watch, inbox_events(box));
+		loop_watch_events(f, watch, roce_inbox_events(box));
 		return;
 	}
 	inbox_read(box);
@@ -287,7 +286,7 @@ static int inbox_deliver(struct fabric *f, struct roce_inbox *box)
 	}
 	if (box->at >= box->n && box->paused) {
 		box->paused = false;
-		loop_watch_events(f, &box->w, inbox_events(box));
+		loop_watch_events(f, &box->w, roce_inbox_events(box));
 	}
 	return 0;
 }

@@ -103,9 +103,9 @@ static socklen_t wire_set_address(const u8 gid[16], struct sockaddr_in *v4, stru
 	return gid_is_v4(gid) ? sizeof(*v4) : sizeof(*v6);
 }
 
-/* Send @n frames. Return: how many the socket has taken or refused; fewer: it is full. */
-static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, const struct cap_rec *rec,
-			    const u32 *lens, u32 n)
+/* Send @n frames by a socket. Return: how many it has taken or refused; fewer: it is full. */
+static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, int fd,
+			    const struct cap_rec *rec, const u32 *lens, u32 n)
 {
 	const bool v4 = gid_is_v4(rec->dgid);
 	const u32 head = ROCE_ETH + roce_ip_udp(rec->dgid);
@@ -129,7 +129,7 @@ static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, const struct 
 			wire_set_class(&m[i].msg_hdr, &ctl[i], v4, rec->av.traffic_class);
 	}
 	while (done < n) {
-		ret = sendmmsg(w->box.w.fd, m + done, n - done, 0);
+		ret = sendmmsg(fd, m + done, n - done, 0);
 		if (ret < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
 			break;
 		/* Such as an ICMP error of an earlier datagram: this one is lost. */
@@ -140,18 +140,25 @@ static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, const struct 
 	return done;
 }
 
-/* Send the packets of a burst from number @from on. Return: how many of it were sent at all. */
+/*
+ * Send the packets of a burst from number @from on. @by: receives the socket
+ * Return: how many of it were sent at all.
+ */
 static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct cap_view *v,
-			     u32 from)
+			     u32 from, struct watch **by)
 {
 	u32 lens[ROCE_BATCH], n, i, k = 0, sent = from;
 	struct roce_pkt p;
 
+	*by = &w->box.w;
 	n = packet_frame_begin(f->hca, v, &p);
-	/* The socket's, by which all packets leave; frames of the switch have one of their flow. */
-	p.udp_src = ROCE_UDP_PORT;
+	if (!n)
+		return 0;
+	*by = roce_flow_socket(f, w, p.udp_src);
+	if (*by == &w->box.w)
+		p.udp_src = ROCE_UDP_PORT;
 	for (i = 0; i < n; i++) {
-		packet_frame_next(v, i, &p);
+		packet_frame_next(f->hca, v, i, &p);
 		if (i < from)
 			continue;
 		if (roce_build(&p, f->roce->frames + (size_t)k * ROCE_FRAME, ROCE_FRAME, &lens[k]) <
@@ -159,12 +166,20 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 			return n;
 		if (++k < ROCE_BATCH && i + 1 < n)
 			continue;
-		sent += wire_send_frames(f, w, v->rec, lens, k);
+		sent += wire_send_frames(f, w, (*by)->fd, v->rec, lens, k);
 		if (sent <= i)
 			return sent;
 		k = 0;
 	}
 	return n;
+}
+
+/* Wait for room in a socket, if it is the one that is full, and for what it receives. */
+static void wire_watch_full(struct fabric *f, struct roce_wire *w, struct watch *by)
+{
+	u32 events = EPOLLIN | (w->full == by ? (u32)EPOLLOUT : 0);
+
+	loop_watch_events(f, by, by == &w->box.w ? roce_inbox_events(&w->box) : events);
 }
 
 /* Send a burst whose payload has been copied. Return: 0 or -EAGAIN. */
@@ -173,8 +188,9 @@ static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct c
 	const struct burst *b = &v->rec->b;
 	bool part = w->part_sent && w->part_qpn == b->src_qpn && w->part_psn == b->psn;
 	u32 n = burst_packets(b), sent;
+	struct watch *by;
 
-	sent = wire_send_packets(f, w, v, part && w->part_sent < n ? w->part_sent : 0);
+	sent = wire_send_packets(f, w, v, part && w->part_sent < n ? w->part_sent : 0, &by);
 	w->part_sent = 0;
 	if (sent >= n)
 		return 0;
@@ -182,16 +198,18 @@ static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct c
 	w->part_psn = b->psn;
 	w->part_sent = sent;
 	w->n.full++;
-	w->stuck = true;
-	loop_watch_events(f, &w->box.w, (w->box.paused ? 0 : EPOLLIN) | EPOLLOUT);
+	w->full = by;
+	wire_watch_full(f, w, by);
 	wait_add_current(f);
 	return -EAGAIN;
 }
 
 void roce_writable(struct fabric *f, struct roce_wire *w)
 {
-	w->stuck = false;
-	loop_watch_events(f, &w->box.w, w->box.paused ? 0 : EPOLLIN);
+	struct watch *was = w->full;
+
+	w->full = NULL;
+	wire_watch_full(f, w, was);
 	wait_ring_all(f);
 }
 
@@ -216,7 +234,7 @@ static int roce_send_burst(struct fabric *f, const struct burst *b)
 		return -EHOSTUNREACH;
 	if (wire_window_is_full(f->hca, b))
 		return -EAGAIN;
-	if (w->stuck) {
+	if (w->full) {
 		wait_add_current(f);
 		return -EAGAIN;
 	}

@@ -46,9 +46,9 @@ static bool socket_set_opts(int fd, const struct socket_opt *o, size_t n)
 	return true;
 }
 
-static bool socket_bind4(int fd, const u8 gid[16])
+static bool socket_bind4(int fd, const u8 gid[16], u16 port)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
 
 	memcpy(&at.sin_addr, gid + 12, 4);
 	return socket_set_opts(fd, opts4, ARRAY_SIZE(opts4)) &&
@@ -56,9 +56,9 @@ static bool socket_bind4(int fd, const u8 gid[16])
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at));
 }
 
-static bool socket_bind6(int fd, const u8 gid[16])
+static bool socket_bind6(int fd, const u8 gid[16], u16 port)
 {
-	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 
 	memcpy(&at.sin6_addr, gid, 16);
 	return socket_set_opts(fd, opts6, ARRAY_SIZE(opts6)) &&
@@ -74,7 +74,7 @@ static void socket_set_buffer(int fd, int force, int name)
 		setsockopt(fd, SOL_SOCKET, name, &size, sizeof(size));
 }
 
-int roce_socket_open(const u8 gid[16])
+int roce_socket_open(const u8 gid[16], u16 port)
 {
 	bool v4 = gid_is_v4(gid);
 	int fd, err;
@@ -82,12 +82,13 @@ int roce_socket_open(const u8 gid[16])
 	fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	if (!(v4 ? socket_bind4(fd, gid) : socket_bind6(fd, gid))) {
+	if (!(v4 ? socket_bind4(fd, gid, port) : socket_bind6(fd, gid, port))) {
 		err = errno;
 		close(fd);
 		return -err;
 	}
-	socket_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+	if (port == ROCE_UDP_PORT)
+		socket_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
 	socket_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	return fd;
 }

@@ -97,7 +97,7 @@ static const char *wire_start(struct fabric *f, struct roce_wire *w, const char 
 			 "--roce: no RoCE port of this fabric has the address %s", w->text);
 		return refusal;
 	}
-	ret = roce_socket_open(w->box.gid);
+	ret = roce_socket_open(w->box.gid, ROCE_UDP_PORT);
 	if (ret >= 0)
 		ret = roce_inbox_open(f, &w->box, ret, ROCE_BATCH);
 	return ret ? wire_bind_failed(w, -ret) : NULL;
@@ -136,14 +136,17 @@ static const char *roce_make_peers(struct fabric *f)
 static bool roce_alloc(struct fabric *f)
 {
 	struct roce *r = calloc(1, sizeof(*r));
-	u32 i;
+	u32 i, k;
 
 	if (!r)
 		return false;
 	f->roce = r;
 	r->retry_at = NEVER;
-	for (i = 0; i < HCA_WIRES; i++)
+	for (i = 0; i < HCA_WIRES; i++) {
 		r->wire[i].box.w.fd = -1;
+		for (k = 0; k < ROCE_FLOWS; k++)
+			r->wire[i].flow[k].w.fd = -1;
+	}
 	r->payload = malloc(ROCE_DATA_MAX);
 	r->stage.mem = malloc(ROCE_DATA_MAX);
 	r->frames = malloc((size_t)ROCE_BATCH * ROCE_FRAME);
@@ -197,8 +200,10 @@ void roce_end(struct fabric *f)
 	u32 i;
 
 	/* `fabric stop` returns before this process has ended. */
-	for (i = 0; f->roce && i < f->roce->n; i++)
+	for (i = 0; f->roce && i < f->roce->n; i++) {
+		roce_flows_close(&f->roce->wire[i]);
 		loop_watch_close(&f->roce->wire[i].box.w);
+	}
 }
 
 const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address)

@@ -7,6 +7,9 @@
  * the IPv4 header, which the kernel writes. On an unconnected socket with IP_PMTUDISC_DO it writes
  * 0, and sets DF: so the sender knows all that the ICRC covers. No privilege is needed.
  *
+ * Sockets: the peers of rdmaemu send to port 4791, and from ports that a hash of the flow selects,
+ * so that switches can spread flows over links. A flow has a socket of its own for that (flow.c).
+ *
  * Output: the requester and the responder hand bursts to roce_send(), since the device of their
  * peer is the wire's (emulator/peer.h). fabric/packet/ makes packets of them, as for captures, and
  * the socket takes what follows the UDP header. No more than ROCE_WINDOW packets of a queue pair
@@ -32,6 +35,7 @@
 #include <sys/socket.h>
 
 #define ROCE_BATCH     64u /* datagrams in one system call */
+#define ROCE_FLOWS     64u /* sockets of a wire with a source port of their own */
 #define ROCE_GROUPS    32u /* multicast groups that all wires join */
 #define ROCE_WINDOW    128u /* packets; rdma_rxe has the same limit */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
@@ -93,12 +97,25 @@ struct roce_drop_note {
 	u64 at, same_at;
 };
 
-/** struct roce_wire - a wire. @dev, @port: the port that has its address */
+/** struct roce_flow - a socket that sends from a source port; it receives nothing. */
+struct roce_flow {
+	struct watch w; /* w.fd: -1: not in use */
+	struct roce_wire *wire;
+	u16 port;
+	u64 used_at;
+};
+
+/**
+ * struct roce_wire - a wire.
+ * @dev, @port: the port that has its address
+ * @full: of the socket that was full; NULL: none
+ */
 struct roce_wire {
 	struct roce_inbox box;
 	char text[INET6_ADDRSTRLEN];
 	u32 dev, port;
-	bool stuck; /* the socket was full */
+	struct watch *full;
+	struct roce_flow flow[ROCE_FLOWS];
 	/* The burst that was sent in part before the socket was full. */
 	u32 part_qpn, part_psn, part_sent;
 	struct roce_counts n;
@@ -130,7 +147,7 @@ struct roce {
 /* --- output.c --- */
 
 extern const struct link_carrier roce_carrier;
-/** roce_writable() - the socket has room again. */
+/** roce_writable() - the socket that was full has room again. */
 void roce_writable(struct fabric *f, struct roce_wire *w);
 
 /** roce_ip_udp() - bytes of the IP and UDP headers of packets between such addresses. */
@@ -142,15 +159,24 @@ static inline u32 roce_ip_udp(const u8 gid[16])
 /* --- socket.c --- */
 
 /**
- * roce_socket_open() - a socket that is bound to the port of RoCE at an address of the host.
+ * roce_socket_open() - a socket that is bound to an address of the host.
  * Return: the descriptor or -errno.
  */
-int roce_socket_open(const u8 gid[16]);
+int roce_socket_open(const u8 gid[16], u16 port);
 /** roce_gid_text() - an address as a text of INET6_ADDRSTRLEN bytes. */
 const char *roce_gid_text(const u8 gid[16], char *text);
 
+/* --- flow.c --- */
+
+/** roce_flow_socket() - the socket that sends from a source port, or that of the wire. */
+struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port);
+/** roce_flows_close() - close all such sockets. */
+void roce_flows_close(struct roce_wire *w);
+
 /* --- input.c --- */
 
+/** roce_inbox_events() - EPOLL* bits for which the loop waits at a socket. */
+u32 roce_inbox_events(const struct roce_inbox *box);
 /** roce_inbox_open() - allocate @box->in and watch a socket. Return: 0 or -errno. */
 int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
 /** roce_inbox_close() - close the socket, and forget its datagrams. */

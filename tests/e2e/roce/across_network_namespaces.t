@@ -97,9 +97,24 @@ dissects() {
 		bad=$(tshark -r "$TEST_DIR/wire.pcap" -Y '!infiniband.bth || _ws.malformed || _ws.expert.severity == error' 2>/dev/null) &&
 		[ "$all" -gt 20 ] && [ -z "$bad" ] || { echo "$all packets"; head -n 5 <<<"$bad"; return 1; }
 }
+# flow_port_right - whether all packets of the last capture, of one RC connection, have the source port that
+# ibv_flow_label_to_udp_sport() makes of its two queue pairs' numbers
+flow_port_right() {
+	local qpns ports expected
+	qpns=$(tshark -r "$TEST_DIR/wire.pcap" -Y infiniband.bth -T fields -e infiniband.bth.destqp 2>/dev/null | sort -u | xargs)
+	ports=$(tshark -r "$TEST_DIR/wire.pcap" -Y infiniband.bth -T fields -e udp.srcport 2>/dev/null | sort -u | xargs)
+	expected=$(/usr/bin/python3 -c '
+import sys
+v = int(sys.argv[1], 16) * int(sys.argv[-1], 16)
+v ^= v >> 20
+v ^= v >> 40
+print((v & 0x3FFF ^ (v & 0xFC000) >> 14) | 0xC000)' $qpns)
+	[ -n "$ports" ] && [ "$ports" = "$expected" ] || { echo "ports $ports, expected $expected, of $qpns"; return 1; }
+}
 if command -v dumpcap >/dev/null && command -v editcap >/dev/null && command -v tshark >/dev/null; then
 	check "a capture of SENDs is what the interface carries" captured ibv_rc_pingpong -g $GID -n 20 -c
 	check "tshark dissects them" dissects
+	check "their flow has a source port of its own" flow_port_right
 	check "a capture of READs is, too" captured ib_read_bw -x $GID -s 10000 -n 5
 	check "tshark dissects those" dissects
 	check "and one of datagrams" captured ibv_ud_pingpong -g $GID -n 20
