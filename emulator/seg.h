@@ -287,13 +287,13 @@ struct seg_lent {
 
 /** enum seg_lent_why - why registered memory is not lent. */
 enum seg_lent_why {
-	LENT_WHY_THREADS, /* the program has several threads */
+	LENT_WHY_THREADS, /* a thread of the program cannot be stopped */
 	LENT_WHY_IO, /* io_uring, AIO or a device may write to memory at any time */
 	LENT_WHY_USE, /* it is on demand, or the fabric is isolated, or Valgrind runs the program */
 	LENT_WHY_EDGE, /* it is a part of a page */
 	LENT_WHY_KIND, /* a file's, shared, huge, locked, the stack, another region's, ... */
 	LENT_WHY_FILE, /* no memory file, no room in it or in a table */
-	LENT_WHY_BACK, /* it was, until the program changed its mapping or made a thread */
+	LENT_WHY_BACK, /* it was, until the program changed its mapping or forked */
 	LENT_WHYS
 };
 

@@ -189,7 +189,7 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_GEN_SUPPRESSIONS] = { "gen-suppressions", 0, NULL, NULL, false,
 				   "print after each finding the line that suppresses it" },
 	[OPT_LEND] = { "lend", 0, NULL, NULL, false,
-		       "let programs with one thread lend registered memory: others copy it "
+		       "let programs lend registered memory: others copy it "
 		       "without "
 		       "system calls" },
 	[OPT_NO_LEND] = { "no-lend", 0, NULL, NULL, false,

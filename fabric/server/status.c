@@ -202,13 +202,13 @@ int status_objects(const struct fabric *f, u32 pid, u32 *n)
 static struct json_object *status_json_lent(const struct seg_lent_table *t)
 {
 	static const char *const reasons[LENT_WHYS] = {
-		[LENT_WHY_THREADS] = "several threads",
+		[LENT_WHY_THREADS] = "a thread cannot be stopped",
 		[LENT_WHY_IO] = "io_uring, AIO or a device may write to it",
 		[LENT_WHY_USE] = "on demand, an isolated fabric, or Valgrind",
 		[LENT_WHY_EDGE] = "parts of pages",
 		[LENT_WHY_KIND] = "not private anonymous memory alone",
 		[LENT_WHY_FILE] = "no room in a memory file or table",
-		[LENT_WHY_BACK] = "the program changed it or made a thread",
+		[LENT_WHY_BACK] = "the program changed its mapping or forked",
 	};
 	struct json_object *o = json_object_new_object(), *kept = json_object_new_object();
 	u32 i;

@@ -8,24 +8,48 @@
  * not in the copies. The lock is held from before the fork until then, and signals are blocked. A
  * pipe tells the parent: its end closes when the child has made the copies, or has died.
  *
+ * That holds for a program with one thread. One with several has nothing lent when it forks.
+ *
  * Mappings that are not inherited (MADV_DONTFORK) are not in the child, and it copies nothing.
  */
 #include "libshim/lend/range.h"
 #include "libshim/lend/region.h"
+#include "libshim/lend/threads.h"
 
 #include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
+#define BUSY_TRIES 1000u
+#define BUSY_NS	   5000000u
+
 static sigset_t mask_before;
 static int done_pipe[2] = { -1, -1 };
+
+/*
+ * Other threads would write to the child's pages while it makes the copies. They cannot be stopped
+ * for that long: fork() needs locks of libc's that they may have. The lock is let go in between for
+ * those that wait for it where they cannot be stopped.
+ */
+static void all_return(void)
+{
+	u32 i;
+
+	for (i = 0; i < BUSY_TRIES && lend_return_all(); i++) {
+		lend_unlock(&mask_before);
+		sys_sleep(BUSY_NS);
+		lend_lock(&mask_before);
+	}
+}
 
 void lend_fork_prepare(void)
 {
 	if (!lend_is_on())
 		return;
 	lend_lock(&mask_before);
+	if (lent_range_count() && !lend_is_alone())
+		all_return();
 	if (!lent_range_count())
 		return;
 	if (SYS_RET(syscall(SYS_pipe2, done_pipe, O_CLOEXEC)) >= 0)
@@ -75,6 +99,7 @@ void lend_fork_child(void)
 	}
 	lent_range_forget();
 	lend_region_forget();
+	lend_threads_forget();
 	pipe_end_close(1);
 	lend_unlock(&mask_before);
 }

@@ -2,15 +2,17 @@
 /**
  * DOC: functions of libc before which lent memory becomes private again.
  *
- * madvise() and mremap() have another effect on a mapping of a file. With the threads that
- * pthread_create(), thrd_create() and clone() make, pages cannot be exchanged, and the
- * children that clone() and _Fork() make run no fork handlers.
+ * madvise() and mremap() have another effect on a mapping of a file. The children that clone() and
+ * _Fork() make run no fork handlers. Where threads cannot be stopped, pages cannot be exchanged
+ * once pthread_create(), thrd_create() or clone() have made one. Where they can, programs must not
+ * block the signal that stops them: libc protects its own signals in the same way.
  *
  * While nothing is lent, each of them costs one comparison.
  */
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/region.h"
+#include "libshim/lend/threads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -25,6 +27,8 @@ HOOK(int, pthread_create, pthread_t *thread, const pthread_attr_t *attr, void *(
 HOOK(int, thrd_create, thrd_t *thread, thrd_start_t fn, void *arg);
 HOOK(int, clone, int (*fn)(void *), void *stack, int flags, void *arg, ...);
 HOOK(pid_t, _Fork, void);
+HOOK(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *old);
+HOOK(int, sigprocmask, int how, const sigset_t *set, sigset_t *old);
 
 #ifndef MREMAP_DONTUNMAP /* Linux 5.7 */
 #define MREMAP_DONTUNMAP 4
@@ -46,8 +50,10 @@ static bool is_harmless_advice(int advice)
 /* A system call: allocators call madvise() and mremap() before dlsym() can work. */
 int hook_madvise(void *addr, size_t len, int advice)
 {
-	if (!is_harmless_advice(advice))
-		(void)lend_give_back((uintptr_t)addr, len);
+	if (!is_harmless_advice(advice) && lend_give_back((uintptr_t)addr, len)) {
+		errno = EAGAIN;
+		return -1;
+	}
 	return (int)syscall(SYS_madvise, addr, len, (long)advice);
 }
 
@@ -60,17 +66,20 @@ void *hook_mremap(void *old, size_t old_len, size_t new_len, int flags, ...)
 	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))
 		to = va_arg(ap, void *);
 	va_end(ap);
-	(void)lend_give_back((uintptr_t)old, old_len);
+	if (lend_give_back((uintptr_t)old, old_len)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
 	return (void *)syscall(SYS_mremap, old, old_len, new_len, (long)flags, to);
 }
 
 /*
- * Before a thread is made. Where another one runs already, pages stay where they are, and a further
- * one changes nothing. Return: 0 or -errno.
+ * Before a thread is made that cannot be stopped. Where another one runs already, pages stay where
+ * they are, and a further one changes nothing. Return: 0 or -errno.
  */
 static int prepare_for_thread(void)
 {
-	int ret = lend_give_back(0, UINT64_MAX);
+	int ret = lend_can_stop() ? 0 : lend_give_back(0, UINT64_MAX);
 
 	return ret == -EBUSY ? 0 : ret;
 }
@@ -101,7 +110,9 @@ int hook_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	tls = va_arg(ap, void *);
 	child_tid = va_arg(ap, void *);
 	va_end(ap);
-	ret = flags & CLONE_VM ? prepare_for_thread() : lend_give_back(0, UINT64_MAX);
+	ret = flags & CLONE_THREAD ? prepare_for_thread() : lend_give_back(0, UINT64_MAX);
+	if (!ret && flags & CLONE_VM && !(flags & (CLONE_THREAD | CLONE_VFORK)))
+		ret = lend_no_more();
 	if (ret) {
 		errno = ENOMEM;
 		return -1;
@@ -119,4 +130,34 @@ pid_t hook__Fork(void)
 		return next();
 	errno = ret == -ENOSYS ? ENOSYS : ENOMEM;
 	return -1;
+}
+
+/* A system call, as in libc: signal handlers call this, too. Return: 0 or -errno. */
+static int signal_mask(int how, const sigset_t *set, sigset_t *old)
+{
+	const u64 libc_own = BIT64(32 - 1) | BIT64(33 - 1);
+	u64 mask = 0;
+
+	if (set)
+		memcpy(&mask, set, sizeof(mask));
+	if (set && how != SIG_UNBLOCK) {
+		mask &= ~libc_own;
+		if (lend_is_on())
+			mask &= ~BIT64(LEND_SIGNAL - 1);
+	}
+	return (int)SYS_RET(
+		syscall(SYS_rt_sigprocmask, (long)how, set ? &mask : NULL, old, sizeof(mask)));
+}
+
+int hook_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	int saved = errno, ret = signal_mask(how, set, old);
+
+	errno = saved;
+	return -ret;
+}
+
+int hook_sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return signal_mask(how, set, old) ? -1 : 0;
 }

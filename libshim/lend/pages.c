@@ -2,10 +2,13 @@
 /**
  * DOC: the exchange of pages, in both directions, at the same addresses.
  *
- * Nobody else writes to the pages meanwhile: the program has one thread, whose signals are blocked,
- * and no process copies to them. To lend, the region's own bytes are not registered yet and no
- * other region lies on them; to give back, the caller's hold keeps the engine of every process from
- * running (lend_set_hold()).
+ * Nobody else writes to the pages meanwhile: this thread's signals are blocked, the program's other
+ * threads are stopped, and no process copies to the pages. To lend, the region's own bytes are not
+ * registered yet and no other region lies on them; to give back, lent_hold() keeps the engine of
+ * every process from running. It comes first: a stopped thread may not have the engine token.
+ *
+ * Before they stop, threads may unmap the pages, protect them, or map others in their place. So
+ * each step checks again what is mapped.
  *
  * A step is at most 2 MiB, so that no more than that exists twice. The content always exists in the
  * file before the mapping changes, and is left there until the other mapping is complete: whatever
@@ -15,15 +18,16 @@
  * pages for holes of the file.
  */
 #include "libshim/lend/range.h"
-#include "libshim/lend/region.h"
 
 #include "libshim/interpose/syscall.h"
+#include "libshim/lend/threads.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #define STEP	   (2u << 20)
 #define STEP_PAGES (STEP / LEND_PAGE)
+#define NOT_LENT   UINT64_MAX
 
 /* /proc/self/pagemap, proc(5) */
 #define PAGEMAP_PRESENT BIT64(63)
@@ -95,22 +99,69 @@ static int step_save(int pagemap_fd, u64 addr, u64 len, u64 off)
 	return ret;
 }
 
-u64 lent_pages_lend(const struct lent_range *r, int prot)
+static int mapping_prot(const struct mapping *v)
+{
+	return (v->read ? PROT_READ : 0) | (v->write ? PROT_WRITE : 0) | (v->exec ? PROT_EXEC : 0);
+}
+
+/*
+ * Whether [addr, addr + len) is still mapped as it was when the caller read the mappings: private
+ * and anonymous (@off: NOT_LENT), or from that place in the file.
+ */
+static bool step_is_mapped(u64 addr, u64 len, int prot, u64 off)
+{
+	u64 end = addr + len, at = addr;
+	struct mapping v;
+	struct maps m;
+
+	if (!lend_has_stopped())
+		return true;
+	if (maps_open(&m, false))
+		return false;
+	while (at < end && maps_next(&m, &v)) {
+		if (v.to <= at)
+			continue;
+		if (v.from > at || mapping_prot(&v) != prot)
+			break;
+		if (off == NOT_LENT
+			    ? v.shared || v.inode
+			    : !lent_range_maps(&v) || v.offset + (at - v.from) != off + (at - addr))
+			break;
+		at = v.to;
+	}
+	maps_close(&m);
+	return at >= end;
+}
+
+/* Return: 0 or -errno: the step is as it was. */
+static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off)
+{
+	int ret = lend_stop();
+
+	if (ret)
+		return ret;
+	ret = step_is_mapped(addr, len, prot, NOT_LENT) ? step_save(pagemap_fd, addr, len, off)
+							: -EAGAIN;
+	if (!ret)
+		pages_map_file(addr, len, prot, off);
+	lend_resume();
+	return ret;
+}
+
+int lent_pages_lend(const struct lent_range *r, int prot, u64 *done)
 {
 	int fd = (int)SYS_RET(
 		syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-	u64 done = 0, len;
+	int ret = fd < 0 ? fd : 0;
+	u64 len;
 
-	if (fd < 0)
-		return 0;
-	for (; done < r->len; done += len) {
-		len = min_u64(r->len - done, STEP);
-		if (step_save(fd, r->addr + done, len, r->off + done))
-			break;
-		pages_map_file(r->addr + done, len, prot, r->off + done);
+	for (*done = 0; *done < r->len && !ret; *done += ret ? 0 : len) {
+		len = min_u64(r->len - *done, STEP);
+		ret = step_lend(fd, r->addr + *done, len, prot, r->off + *done);
 	}
-	sys_close(fd);
-	return done;
+	if (fd >= 0)
+		sys_close(fd);
+	return ret;
 }
 
 /* Fill private pages from the file, where it has data: [off, off + len). */
@@ -142,7 +193,7 @@ static bool is_zero(const u8 *page)
 	return !page[0] && !memcmp(page, page + 1, LEND_PAGE - 1);
 }
 
-/* step_return() where the program has closed the file's descriptor: by a copy of the step. */
+/* step_exchange() where the program has closed the file's descriptor: by a copy of the step. */
 static int step_return_copy(u64 addr, u64 len, int prot, int flags)
 {
 	u8 *to = (u8 *)(uintptr_t)addr, *copy;
@@ -168,8 +219,8 @@ static int step_return_copy(u64 addr, u64 len, int prot, int flags)
 	return ret;
 }
 
-/* Exchange a step that is mapped from the file for private pages. */
-static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
+/* Exchange a step that is mapped from the file for private pages. Other threads are stopped. */
+static int step_exchange(u64 addr, u64 len, int prot, u64 off, bool noreserve)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (noreserve ? MAP_NORESERVE : 0);
 	int ret;
@@ -186,24 +237,35 @@ static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
 	return ret;
 }
 
+static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
+{
+	int ret = lent_hold();
+
+	if (ret)
+		return ret;
+	ret = lend_stop();
+	if (!ret) {
+		ret = step_is_mapped(addr, len, prot, off)
+			      ? step_exchange(addr, len, prot, off, noreserve)
+			      : -EAGAIN;
+		lend_resume();
+	}
+	lent_release();
+	return ret;
+}
+
 static int mapping_return(const struct lent_range *r, const struct mapping *v)
 {
 	u64 addr = v->from > r->addr ? v->from : r->addr;
 	u64 end = min_u64(v->to, r->addr + r->len), len;
-	int prot =
-		(v->read ? PROT_READ : 0) | (v->write ? PROT_WRITE : 0) | (v->exec ? PROT_EXEC : 0);
-	int ret = 0;
+	int prot = mapping_prot(v), ret = 0;
 
 	/* The program may have moved another part of the file here. */
 	if (v->offset + (addr - v->from) != r->off + (addr - r->addr))
 		return 0;
 	for (; addr < end && !ret; addr += len) {
 		len = min_u64(end - addr, STEP);
-		ret = lent_hold();
-		if (ret)
-			break;
 		ret = step_return(addr, len, prot, r->off + (addr - r->addr), r->noreserve);
-		lent_release();
 	}
 	return ret;
 }

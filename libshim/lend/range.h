@@ -43,6 +43,8 @@ struct lent_file {
 
 /** lend_region_forget() - in a forked child: no region is this process's. Lock held. */
 void lend_region_forget(void);
+/** lend_return_all() - make all ranges private again. Lock held. Return: 0 or -errno. */
+int lend_return_all(void);
 
 /* --- range.c; lock held --- */
 
@@ -85,12 +87,14 @@ bool lent_range_maps(const struct mapping *v);
 /**
  * lent_pages_lend() - exchange the private pages of a range for pages of the file, in steps.
  * @prot: of the mapping
- * Return: how many bytes, from the start, lie in the file now.
+ * @done: receives how many bytes, from the start, lie in the file now
+ * Return: 0, or -errno: not all. -EBUSY: because of another thread
  */
-u64 lent_pages_lend(const struct lent_range *r, int prot);
+int lent_pages_lend(const struct lent_range *r, int prot, u64 *done);
 /**
  * lent_pages_return() - exchange what is still mapped of a range for private pages.
- * Return: 0 or -errno: a part is still mapped from the file.
+ * Return: 0 or -errno: a part is still mapped from the file. -EBUSY: because of another thread;
+ * -EAGAIN: another thread changed the mappings meanwhile
  */
 int lent_pages_return(const struct lent_range *r);
 

@@ -14,6 +14,7 @@
 #include "fabric/proto/env.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/range.h"
+#include "libshim/lend/threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,6 +24,10 @@
 #define UNNOTED	    MAX_REGIONS /* index of a region without a place in the table */
 #define FLAGS_TEXT  192
 #define OWN_STACK   (64u << 10) /* more than the frames of an exchange */
+
+#define RETURN_TRIES 8u
+#define BUSY_TRIES   100u
+#define BUSY_NS	     5000000u
 
 /**
  * struct lend_region - [addr, end). @end: 0: the entry is free
@@ -40,6 +45,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread bool has_lock __attribute__((tls_model("initial-exec")));
 static struct lend_region regions[MAX_REGIONS];
 static u32 n_unnoted;
+static bool shares_memory; /* with a process that cannot be stopped */
+static bool has_leftovers; /* ranges that could not be given back when their regions ended */
 static u32 generation = 1; /* of this process: a fork makes another */
 
 bool lend_is_on(void)
@@ -64,6 +71,8 @@ void lend_lock(sigset_t *before)
 	sigset_t all;
 
 	memset(&all, 0xff, sizeof(all));
+	/* The lock's owner may want to stop this thread while it waits. */
+	sigdelset(&all, LEND_SIGNAL);
 	signal_mask_set(&all, before);
 	pthread_mutex_lock(&lock);
 	has_lock = true;
@@ -131,23 +140,24 @@ static bool is_own_memory(u64 from, u64 to)
 	       is_overlap(from, to, page_down((uintptr_t)__bss_start), (uintptr_t)_end);
 }
 
-/* Lend [from, to), a part of @v. Return: whether all of it is lent. */
-static bool mapping_lend(const struct mapping *v, const char *flags, u64 from, u64 to)
+/* Lend [from, to), a part of @v. Return: 0, or -errno: not all of it is lent. */
+static int mapping_lend(const struct mapping *v, const char *flags, u64 from, u64 to)
 {
-	int prot = PROT_READ | (v->write ? PROT_WRITE : 0);
+	int prot = PROT_READ | (v->write ? PROT_WRITE : 0), ret, err;
 	struct lent_range *r = lent_range_add(from, to - from);
 	u64 done;
 
 	if (!r)
-		return false;
+		return -ENOSPC;
 	r->noreserve = strstr(flags, "nr ") != NULL;
-	done = lent_pages_lend(r, prot);
+	ret = lent_pages_lend(r, prot, &done);
 	if (!done) {
 		lent_range_remove(r);
-		return false;
+		return ret;
 	}
 	lent_range_cut(r, done);
-	return !lent_range_show(r, true) && done == to - from;
+	err = lent_range_show(r, true);
+	return ret ? ret : err;
 }
 
 /* How many bytes of a region are lent. */
@@ -260,6 +270,14 @@ static bool is_lent(u64 from, u64 to)
 	return from >= to;
 }
 
+/* Why an attempt to lend failed, or @why if it did not. */
+static enum seg_lent_why why_not(int err, enum seg_lent_why why)
+{
+	if (!err)
+		return why;
+	return err == -EBUSY ? LENT_WHY_THREADS : LENT_WHY_FILE;
+}
+
 /*
  * Lend what is private and anonymous of region @index's whole pages.
  * Return: why what is not lent is not.
@@ -285,8 +303,8 @@ static enum seg_lent_why region_lend(u32 index)
 		if (v.inode || v.shared || !v.read || v.exec || !has_plain_flags(flags) ||
 		    is_registered(v.from, v.to, index) || is_own_memory(v.from, v.to))
 			why = LENT_WHY_KIND;
-		else if (!mapping_lend(&v, flags, v.from, v.to))
-			why = LENT_WHY_FILE;
+		else
+			why = why_not(mapping_lend(&v, flags, v.from, v.to), why);
 	}
 	maps_close(&m);
 	return why;
@@ -307,11 +325,26 @@ static u32 region_note(u64 addr, u64 len)
 	return UNNOTED;
 }
 
+/* Give back a range. Other threads may change its mappings while it is done. */
+static int range_return(struct lent_range *r)
+{
+	int ret = lent_range_show(r, false);
+	u32 i;
+
+	for (i = 0; i < RETURN_TRIES && !ret; i++) {
+		ret = lent_pages_return(r);
+		if (ret != -EAGAIN)
+			break;
+		ret = 0;
+	}
+	return i < RETURN_TRIES ? ret : -EAGAIN;
+}
+
 /* Give back ranges that overlap [from, to). @registered: those, too, that a region lies on */
 static int ranges_return(u64 from, u64 to, bool registered)
 {
-	u32 before = lent_range_count(), i;
 	int ret = 0, err;
+	u32 i;
 
 	/* Backwards: those after one that is removed move. */
 	for (i = lent_range_count(); i-- > 0;) {
@@ -321,15 +354,13 @@ static int ranges_return(u64 from, u64 to, bool registered)
 			continue;
 		if (!registered && is_registered(r->addr, r->addr + r->len, UNNOTED))
 			continue;
-		err = lend_is_alone() ? lent_range_show(r, false) : -EBUSY;
-		if (!err)
-			err = lent_pages_return(r);
+		err = range_return(r);
 		if (err)
 			ret = err;
 		else
 			lent_range_remove(r);
 	}
-	if (registered && lent_range_count() < before)
+	if (registered)
 		regions_count_back();
 	return ret;
 }
@@ -341,7 +372,7 @@ static enum seg_lent_why region_try(u32 index, bool may_lend)
 		return LENT_WHY_USE;
 	if (n_unnoted || sysconf(_SC_PAGESIZE) != LEND_PAGE)
 		return LENT_WHY_FILE;
-	if (!lend_is_alone())
+	if (shares_memory)
 		return LENT_WHY_THREADS;
 	return lend_is_quiet() ? region_lend(index) : LENT_WHY_IO;
 }
@@ -389,13 +420,13 @@ void lend_region_drop(u64 number)
 			(void)ranges_return(0, UINT64_MAX, false);
 	} else if (number >> 32 == generation) {
 		region = &regions[index];
-		from = region->addr;
-		to = region->end;
+		from = has_leftovers ? 0 : region->addr;
+		to = has_leftovers ? UINT64_MAX : region->end;
 		region_count(region, -1);
 		*region = (struct lend_region){ 0 };
 		/* A region without a place in the table may lie anywhere. */
 		if (!n_unnoted)
-			(void)ranges_return(from, to, false);
+			has_leftovers = ranges_return(from, to, false) != 0;
 	}
 	lend_unlock(&before);
 	errno = saved;
@@ -405,22 +436,40 @@ int lend_give_back(u64 addr, u64 len)
 {
 	int saved = errno, ret;
 	sigset_t before;
+	u32 i;
 
 	if (likely(!lent_range_count()))
 		return 0;
 	/* An allocator of the program's returns memory of its own, which is not registered. */
 	if (has_lock)
 		return -EDEADLK;
-	lend_lock(&before);
-	ret = ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len, true);
-	lend_unlock(&before);
+	for (i = 0; i < BUSY_TRIES; i++) {
+		lend_lock(&before);
+		ret = ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len, true);
+		lend_unlock(&before);
+		if (ret != -EBUSY && ret != -EAGAIN)
+			break;
+		sys_sleep(BUSY_NS);
+	}
 	errno = saved;
 	return ret;
+}
+
+int lend_no_more(void)
+{
+	store_relaxed(&shares_memory, true);
+	return 0;
+}
+
+int lend_return_all(void)
+{
+	return ranges_return(0, UINT64_MAX, true);
 }
 
 void lend_region_forget(void)
 {
 	memset(regions, 0, sizeof(regions));
 	n_unnoted = 0;
+	has_leftovers = shares_memory = false;
 	generation++;
 }

@@ -8,7 +8,9 @@
  *	region.c	the registered regions; lends pages for one, takes them back after it
  *	range.c		the lent ranges, and their places in the memory file
  *	pages.c		exchanges pages: private ones for those of the file, and back
- *	quiet.c		whether anything but the calling thread may write to memory
+ *	threads.c	stops the program's other threads meanwhile
+ *	call.c		system calls that such a stop interrupts
+ *	quiet.c		whether anything else may write to memory
  *	fork.c		children of fork() get copies of their own
  *	hooks.c		functions of libc that need private memory, or one thread
  */
@@ -50,6 +52,12 @@ void lend_region_drop(u64 number);
  * are registered. Return: 0, or -errno: some are still lent.
  */
 int lend_give_back(u64 addr, u64 len);
+
+/**
+ * lend_no_more() - never lend again: a process that the program makes will share its memory without
+ * being one of its threads. Return: 0.
+ */
+int lend_no_more(void);
 
 /* --- quiet.c --- */
 

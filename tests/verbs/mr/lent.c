@@ -272,11 +272,13 @@ static void test_thread(void)
 	pthread_mutex_lock(&lock);
 	if (pthread_create(&thread, NULL, thread_wait, &lock))
 		die("pthread_create");
-	ok(is_private(at, SIZE) && filled(at, SIZE, 13) && peer_reaches(mr->rkey, at + PAGE),
-	   "a second thread: the memory is private, with its content, and reached");
-	ibv_dereg_mr(mr);
+	ok(has_lent(at, SIZE, SIZE) && filled(at, SIZE, 13) && peer_reaches(mr->rkey, at + PAGE),
+	   "a second thread: the memory stays lent, and is reached");
+	fill(at, SIZE, 14);
+	ok(!ibv_dereg_mr(mr) && is_private(at, SIZE) && filled(at, SIZE, 14),
+	   "deregistered, it is private again");
 	mr = region_new(at, SIZE);
-	ok(is_private(at, SIZE) && peer_reaches(mr->rkey, at), "nothing further is lent");
+	ok(has_lent(at, SIZE, SIZE) && peer_reaches(mr->rkey, at), "and lent again");
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, NULL);
 	ibv_dereg_mr(mr);

@@ -7,6 +7,7 @@
 for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent $side lent
 	RDMAEMU_LEND=0 app app_mr_lent $side kept
+	RDMAEMU_LEND=1 app app_mr_lent_threads $side lent
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 done
 export RDMAEMU_LEND=1

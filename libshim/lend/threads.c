@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: see threads.h.
+ *
+ * The caller lists all threads, signals those that are new, and waits until each has entered the
+ * handler. It is done when a list shows only threads that have stopped: these start no others.
+ *
+ * @stop_word is odd while threads are to wait. Each stop has a number of its own, so that a thread
+ * that was too late for one stop, or slow to leave it, takes no part in the next.
+ */
+#include "libshim/lend/threads.h"
+
+#include "libshim/lend/range.h"
+
+#ifdef __x86_64__
+
+#include "libshim/interpose/syscall.h"
+#include "libshim/lend/call.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_THREADS 256u
+#define STOP_NS	    50000000u
+#define SCAN_NS	    1000000u
+#define BACKOFF	    20u /* times as long as an attempt in vain took there is no other */
+
+/**
+ * struct stopped_thread - a thread that was signalled.
+ * @stopped: @stop_word when it entered the handler; one of an earlier stop may come late
+ */
+struct stopped_thread {
+	s32 tid;
+	u32 stopped;
+	struct thread_call call;
+};
+
+/* What getdents64(2) returns. */
+struct dirent_raw {
+	u64 ino;
+	s64 off;
+	u16 len;
+	u8 type;
+	char name[];
+};
+
+static struct stopped_thread threads[MAX_THREADS];
+static u32 n_threads;
+static u32 n_stopped; /* a futex */
+static u32 stop_word; /* a futex */
+static bool others_stopped;
+static u64 refuse_until;
+
+bool lend_can_stop(void)
+{
+	return true;
+}
+
+static s32 thread_self(void)
+{
+	return (s32)syscall(SYS_gettid);
+}
+
+static struct stopped_thread *thread_find(s32 tid)
+{
+	u32 i, n = load_acquire(&n_threads);
+
+	for (i = 0; i < n; i++)
+		if (threads[i].tid == tid)
+			return &threads[i];
+	return NULL;
+}
+
+/* All signals are blocked in it, and it may run at any time after a stop, too. */
+static void thread_on_signal(int sig, siginfo_t *info, void *context)
+{
+	u32 word = load_acquire(&stop_word);
+	struct stopped_thread *t = word & 1 ? thread_find(thread_self()) : NULL;
+	int saved = errno;
+
+	(void)sig;
+	(void)info;
+	call_restart(context, t ? &t->call : NULL);
+	if (t) {
+		store_release(&t->stopped, word);
+		__atomic_fetch_add(&n_stopped, 1, __ATOMIC_RELEASE);
+		sys_futex_wake(&n_stopped, 1, FUTEX_PRIVATE_FLAG);
+		while (load_acquire(&stop_word) == word)
+			syscall(SYS_futex, &stop_word, FUTEX_WAIT_PRIVATE, word, NULL, NULL, 0);
+	}
+	errno = saved;
+}
+
+/* Install the handler. A program that uses the signal itself keeps it. */
+static int handler_install(void)
+{
+	struct sigaction act = { .sa_sigaction = thread_on_signal,
+				 .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
+	struct sigaction now;
+
+	if (sigaction(LEND_SIGNAL, NULL, &now))
+		return -errno;
+	if (now.sa_flags & SA_SIGINFO && now.sa_sigaction == thread_on_signal)
+		return 0;
+	if (now.sa_flags & SA_SIGINFO || now.sa_handler != SIG_DFL)
+		return -EBUSY;
+	memset(&act.sa_mask, 0xff, sizeof(act.sa_mask));
+	return sigaction(LEND_SIGNAL, &act, NULL) ? -errno : 0;
+}
+
+/* Signal a thread that a list shows for the first time. */
+static int thread_signal(s32 tid, u64 now)
+{
+	struct stopped_thread *t = &threads[n_threads];
+	int ret;
+
+	if (n_threads == MAX_THREADS)
+		return -EBUSY;
+	*t = (struct stopped_thread){ .tid = tid };
+	ret = call_read(tid, &t->call);
+	if (ret)
+		return ret;
+	if (!call_is_stoppable(&t->call, now))
+		return -EBUSY;
+	if (t->call.place == THREAD_DEAD)
+		t->stopped = stop_word;
+	store_release(&n_threads, n_threads + 1);
+	if (t->stopped)
+		return 0;
+	ret = (int)SYS_RET(syscall(SYS_tgkill, sys_getpid(), tid, LEND_SIGNAL));
+	return ret == -ESRCH ? 0 : ret;
+}
+
+/* Whether a thread that was signalled will not stop: the first one of a process stays listed. */
+static bool thread_is_dead(s32 tid)
+{
+	struct thread_call call;
+
+	return !call_read(tid, &call) && call.place == THREAD_DEAD;
+}
+
+/* Return: 1: the thread has not stopped yet, 0: it has, or is dead, or -errno. */
+static int thread_check(const char *name, s32 self, u64 now)
+{
+	s32 tid = (s32)strtol(name, NULL, 10);
+	struct stopped_thread *t;
+	int ret;
+
+	if (tid <= 0 || tid == self)
+		return 0;
+	t = thread_find(tid);
+	if (!t) {
+		ret = thread_signal(tid, now);
+		return ret ? ret : 1;
+	}
+	if (load_acquire(&t->stopped) == stop_word)
+		return 0;
+	if (thread_is_dead(tid))
+		t->stopped = stop_word;
+	return 1;
+}
+
+/* Return: how many of the threads have not stopped yet, or -errno. */
+static int threads_list(int dir, s32 self, u64 now)
+{
+	char buf[2048] __attribute__((aligned(8)));
+	const struct dirent_raw *d;
+	int running = 0, ret;
+	ssize_t n, at;
+
+	if (syscall(SYS_lseek, dir, 0L, SEEK_SET))
+		return -EIO;
+	while ((n = SYS_RET(syscall(SYS_getdents64, dir, buf, sizeof(buf)))) > 0) {
+		for (at = 0; at < n; at += d->len) {
+			d = (const struct dirent_raw *)(const void *)(buf + at);
+			ret = thread_check(d->name, self, now);
+			if (ret < 0)
+				return ret;
+			running += ret;
+		}
+	}
+	return n ? (int)n : running;
+}
+
+static int threads_stop(int dir, u64 start)
+{
+	s32 self = thread_self();
+	u32 stopped;
+	int ret;
+
+	do {
+		stopped = load_acquire(&n_stopped);
+		ret = threads_list(dir, self, start);
+		if (ret <= 0)
+			return ret;
+		sys_futex_wait(&n_stopped, stopped, SCAN_NS, FUTEX_PRIVATE_FLAG);
+	} while (sys_now() - start < STOP_NS);
+	return -EBUSY;
+}
+
+int lend_stop(void)
+{
+	u64 start;
+	int dir, ret;
+
+	if (lend_is_alone())
+		return 0;
+	start = sys_now();
+	if (start < refuse_until || handler_install())
+		return -EBUSY;
+	dir = (int)SYS_RET(syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (dir < 0)
+		return -EBUSY;
+	store_release(&n_threads, 0);
+	store_release(&stop_word, stop_word + 1);
+	others_stopped = true;
+	ret = threads_stop(dir, start);
+	sys_close(dir);
+	call_note_stop(start);
+	if (!ret)
+		return 0;
+	lend_resume();
+	refuse_until = sys_now() + BACKOFF * (sys_now() - start);
+	return -EBUSY;
+}
+
+void lend_resume(void)
+{
+	if (!others_stopped)
+		return;
+	others_stopped = false;
+	store_release(&stop_word, stop_word + 1);
+	sys_futex_wake(&stop_word, INT_MAX, FUTEX_PRIVATE_FLAG);
+}
+
+bool lend_has_stopped(void)
+{
+	return others_stopped;
+}
+
+void lend_threads_forget(void)
+{
+	refuse_until = 0;
+}
+
+#else
+
+bool lend_can_stop(void)
+{
+	return false;
+}
+
+int lend_stop(void)
+{
+	return lend_is_alone() ? 0 : -EBUSY;
+}
+
+void lend_resume(void)
+{
+}
+
+bool lend_has_stopped(void)
+{
+	return false;
+}
+
+void lend_threads_forget(void)
+{
+}
+
+#endif
