@@ -164,22 +164,16 @@ void check_buffer_target(const struct tap_obj *ctx, const struct ibv_sge *sge, s
 /* Receives into the same memory: which message stays there is luck. */
 void check_buffer_receive(const struct check_obj *qp, const struct check_wr *wr)
 {
-	const struct check_queue *q = &qp->qp.rq;
-	u32 i;
+	const struct check_wr *other;
 
 	if (!check_report_is_on(FINDING_WR_RECEIVE_OVERLAP))
 		return;
-	for (i = 0; i < q->n; i++) {
-		const struct check_wr *other = check_queue_entry(q, i);
-
-		if (other == wr || !check_request_overlaps(wr->sge, wr->n_sge, other))
-			continue;
+	other = check_request_find_overlap(&qp->qp.rq, wr, false);
+	if (other)
 		check_report(FINDING_WR_RECEIVE_OVERLAP,
 			     (struct check_other){ "posted before", other->stack },
 			     "qp%u: receive wr_id 0x%llx has memory of wr_id 0x%llx, which is "
 			     "outstanding",
 			     qp->ord, (unsigned long long)wr->wr_id,
 			     (unsigned long long)other->wr_id);
-		return;
-	}
 }

@@ -293,8 +293,13 @@ void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
 
 /** check_request_reads_memory() - whether a send of this opcode reads its data segments. */
 bool check_request_reads_memory(u32 opcode);
-/** check_request_overlaps() - whether data segments meet those of a request. */
-bool check_request_overlaps(const struct ibv_sge *sge, u32 n, const struct check_wr *wr);
+/**
+ * check_request_find_overlap() - find another request of a queue that has memory of @wr.
+ * @reads: only among READs and atomics
+ * Return: NULL: none.
+ */
+const struct check_wr *check_request_find_overlap(const struct check_queue *q,
+						  const struct check_wr *wr, bool reads);
 
 /* --- buffer.c --- */
 

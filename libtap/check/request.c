@@ -40,18 +40,32 @@ void check_request_state(struct check_obj *qp, bool send)
 		     send ? "IBV_QPS_RTS" : "IBV_QPS_INIT");
 }
 
-/* --- memory of an outstanding READ --- */
+/* --- memory of other outstanding requests --- */
 
-bool check_request_overlaps(const struct ibv_sge *sge, u32 n, const struct check_wr *wr)
+static bool request_overlaps(const struct check_wr *a, const struct check_wr *b)
 {
 	u32 i, k;
 
-	for (i = 0; i < n; i++)
-		for (k = 0; k < wr->n_sge; k++)
-			if (sge[i].addr < wr->sge[k].addr + wr->sge[k].length &&
-			    wr->sge[k].addr < sge[i].addr + sge[i].length)
+	for (i = 0; i < a->n_sge; i++)
+		for (k = 0; k < b->n_sge; k++)
+			if (a->sge[i].addr < b->sge[k].addr + b->sge[k].length &&
+			    b->sge[k].addr < a->sge[i].addr + a->sge[i].length)
 				return true;
 	return false;
+}
+
+const struct check_wr *check_request_find_overlap(const struct check_queue *q,
+						  const struct check_wr *wr, bool reads)
+{
+	const struct check_wr *other;
+	u32 i;
+
+	for (i = 0; i < q->n; i++) {
+		other = check_queue_entry(q, i);
+		if (other != wr && (other->is_read || !reads) && request_overlaps(wr, other))
+			return other;
+	}
+	return NULL;
 }
 
 bool check_request_reads_memory(u32 opcode)
@@ -64,23 +78,18 @@ bool check_request_reads_memory(u32 opcode)
 void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, bool fence)
 {
 	const struct check_queue *q = &qp->qp.sq;
-	u32 i;
+	const struct check_wr *read;
 
 	if (!q->n_reads || fence || !check_request_reads_memory(wr->opcode))
 		return;
-	for (i = 0; i < q->n; i++) {
-		const struct check_wr *read = check_queue_entry(q, i);
-
-		if (!read->is_read || !check_request_overlaps(wr->sge, wr->n_sge, read))
-			continue;
+	read = check_request_find_overlap(q, wr, true);
+	if (read)
 		check_report(FINDING_WR_FENCE_MISSING,
 			     (struct check_other){ "READ or atomic posted", read->stack },
 			     "qp%u, wr_id 0x%llx sends memory to which wr_id 0x%llx, which is "
 			     "outstanding, still writes",
 			     qp->ord, (unsigned long long)wr->wr_id,
 			     (unsigned long long)read->wr_id);
-		return;
-	}
 }
 
 /* --- wr_id --- */

@@ -6,18 +6,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Only local rights: nobody but the program writes there. */
-static struct ibv_mr *seed_region(struct seed *s, uint8_t **page)
+/* Posts a WRITE from a page. Only local rights: nobody but the program writes there. */
+static struct ibv_mr *seed_post_page(struct seed *s, unsigned int flags, uint8_t **page)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	struct ibv_mr *mr;
 
+	seed_open(s, 32);
 	*page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	seed_must(*page != MAP_FAILED, "mmap");
 	**page = 1;
 	mr = ibv_reg_mr(s->pd, *page, size, IBV_ACCESS_LOCAL_WRITE);
 	seed_must(mr, "ibv_reg_mr");
+	seed_must(!seed_write(s, 1, flags, (uintptr_t)*page, mr->lkey, s->mr->rkey), "post");
 	return mr;
+}
+
+static void seed_end_page(struct seed *s, struct ibv_mr *mr)
+{
+	ibv_dereg_mr(mr);
+	seed_close(s);
 }
 
 static void seed_written(struct seed *s)
@@ -25,33 +33,25 @@ static void seed_written(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *page;
 
-	seed_open(s, 32);
-	mr = seed_region(s, &page);
-	seed_must(!seed_write(s, 1, IBV_SEND_SIGNALED, (uintptr_t)page, mr->lkey, s->mr->rkey),
-		  "post");
+	mr = seed_post_page(s, IBV_SEND_SIGNALED, &page);
 	if (!s->wrong)
 		seed_poll(s);
 	page[63] = 2;
 	if (s->wrong)
 		seed_poll(s);
-	ibv_dereg_mr(mr);
-	seed_close(s);
+	seed_end_page(s, mr);
 }
 
 /* Inline data was copied when the request was posted. */
 static void seed_written_inline(struct seed *s)
 {
-	unsigned int flags = IBV_SEND_SIGNALED | (s->wrong ? 0 : IBV_SEND_INLINE);
 	struct ibv_mr *mr;
 	uint8_t *page;
 
-	seed_open(s, 32);
-	mr = seed_region(s, &page);
-	seed_must(!seed_write(s, 1, flags, (uintptr_t)page, mr->lkey, s->mr->rkey), "post");
+	mr = seed_post_page(s, IBV_SEND_SIGNALED | (s->wrong ? 0 : IBV_SEND_INLINE), &page);
 	page[0] = 2;
 	seed_poll(s);
-	ibv_dereg_mr(mr);
-	seed_close(s);
+	seed_end_page(s, mr);
 }
 
 static void seed_unmapped(struct seed *s)
@@ -59,17 +59,13 @@ static void seed_unmapped(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *page;
 
-	seed_open(s, 32);
-	mr = seed_region(s, &page);
-	seed_must(!seed_write(s, 1, IBV_SEND_SIGNALED, (uintptr_t)page, mr->lkey, s->mr->rkey),
-		  "post");
+	mr = seed_post_page(s, IBV_SEND_SIGNALED, &page);
 	if (!s->wrong)
 		seed_poll(s);
 	munmap(page, (size_t)sysconf(_SC_PAGESIZE));
 	if (s->wrong)
 		seed_poll(s);
-	ibv_dereg_mr(mr);
-	seed_close(s);
+	seed_end_page(s, mr);
 }
 
 static void seed_overlap(struct seed *s)

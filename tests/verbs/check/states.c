@@ -2,6 +2,7 @@
 /* Attributes of connections that do not fit, or are often not meant. */
 #include "tests/lib/c/seed.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 /* Connects with these attributes at one end, and right ones at the other. */
@@ -11,44 +12,38 @@ static void seed_connect_with(struct seed *s, const struct rc_opts *o)
 	seed_close(s);
 }
 
-static void seed_timeout(struct seed *s)
+/* The same with one attribute, a byte at @offset, that has this value. */
+static void seed_connect_byte(struct seed *s, size_t offset, int value)
 {
 	struct rc_opts o = seed_opts;
 
-	o.timeout = 0;
+	((uint8_t *)&o)[offset] = (uint8_t)value;
 	seed_connect_with(s, &o);
+}
+
+static void seed_timeout(struct seed *s)
+{
+	seed_connect_byte(s, offsetof(struct rc_opts, timeout), 0);
 }
 
 static void seed_retry(struct seed *s)
 {
-	struct rc_opts o = seed_opts;
-
-	o.retry_cnt = 0;
-	seed_connect_with(s, &o);
+	seed_connect_byte(s, offsetof(struct rc_opts, retry_cnt), 0);
 }
 
 static void seed_rnr_retry(struct seed *s)
 {
-	struct rc_opts o = seed_opts;
-
-	o.rnr_retry = 7;
-	seed_connect_with(s, &o);
+	seed_connect_byte(s, offsetof(struct rc_opts, rnr_retry), 7);
 }
 
 static void seed_rnr_timer(struct seed *s)
 {
-	struct rc_opts o = seed_opts;
-
-	o.min_rnr = 0;
-	seed_connect_with(s, &o);
+	seed_connect_byte(s, offsetof(struct rc_opts, min_rnr), 0);
 }
 
 static void seed_reads(struct seed *s)
 {
-	struct rc_opts o = seed_opts;
-
-	o.rd_atomic = (uint8_t)(seed_opts.dest_rd_atomic + 1);
-	seed_connect_with(s, &o);
+	seed_connect_byte(s, offsetof(struct rc_opts, rd_atomic), seed_opts.dest_rd_atomic + 1);
 }
 
 static void seed_mtu(struct seed *s)
