@@ -19,6 +19,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				       "to be acknowledged",
 				       "Call ibv_ack_cq_events() for each event of "
 				       "ibv_get_cq_event() first" },
+	[FINDING_CQ_EVENT_UNREAD] = { "CQ:EVENT:UNREAD", FINDING_INFO,
+				      "A CQ was armed, and nobody ever reads its channel",
+				      "ibv_req_notify_cq(3): the notification is an event of the "
+				      "channel",
+				      "Read the channel by ibv_get_cq_event(), or do not arm the "
+				      "CQ" },
 	[FINDING_CQ_NOTIFY_LOST] = { "CQ:NOTIFY:LOST", FINDING_ERROR,
 				     "A thread waits for an event of a CQ that nobody polled after "
 				     "it was armed",
@@ -55,6 +61,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				    "rdma_destroy_id(3), notes: users must free any associated QP "
 				    "first",
 				    "Call rdma_destroy_qp() first" },
+	[FINDING_ID_PRIVATE_LONG] = { "ID:PRIVATE:LONG", FINDING_WARNING,
+				      "Private data is longer than other transports have",
+				      "rdma_connect(3), notes: 56 bytes for RDMA_PS_TCP, 180 for "
+				      "RDMA_PS_UDP",
+				      "Send the rest in a message after the connection is made" },
 	[FINDING_MR_DEREG_OUTSTANDING] = { "MR:DEREG:OUTSTANDING", FINDING_ERROR,
 					   "Memory is deregistered that an outstanding send "
 					   "request uses",
@@ -108,6 +119,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				    "from IBV_QPS_INIT on",
 				    "Move the queue pair first, and look at the result of "
 				    "ibv_modify_qp()" },
+	[FINDING_QP_PSN_CONSTANT] = { "QP:PSN:CONSTANT", FINDING_INFO,
+				      "A second queue pair starts with the same PSN",
+				      "ibv_modify_qp(3), sq_psn; IBTA 9.7.1: late packets of an "
+				      "earlier connection must not fit into a new one",
+				      "Take a random sq_psn of 24 bits for each connection" },
 	[FINDING_QP_READS_PEER] = { "QP:READS:PEER", FINDING_WARNING,
 				    "A queue pair may have more READs in flight than its peer "
 				    "takes",
@@ -139,6 +155,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					  "A connection has no timeout",
 					  "ibv_modify_qp(3), timeout: 0 means infinite",
 					  "Set timeout to 14 (67 ms), or what the network needs" },
+	[FINDING_SRQ_LIMIT_NEVER] = { "SRQ:LIMIT:NEVER", FINDING_INFO,
+				      "An SRQ is used without a limit",
+				      "ibv_modify_srq(3), srq_limit: IBV_EVENT_SRQ_LIMIT_REACHED "
+				      "tells that receives run short",
+				      "Set srq_limit, and post receives when its event comes" },
 	[FINDING_WC_STATUS_IGNORED] = { "WC:STATUS:IGNORED", FINDING_WARNING,
 					"A program goes on posting after it has polled a failed "
 					"completion",
@@ -146,6 +167,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					"executed",
 					"Look at the status of each completion, and connect again "
 					"after a failure" },
+	[FINDING_WR_ATOMIC_ALIGN] = { "WR:ATOMIC:ALIGN", FINDING_ERROR,
+				      "The target of an atomic is not aligned",
+				      "ibv_post_send(3), atomics; IBTA 9.4.5: the address is a "
+				      "multiple of 8 bytes",
+				      "Align the remote address of atomics to 8 bytes" },
 	[FINDING_WR_BUFFER_UNMAPPED] = { "WR:BUFFER:UNMAPPED", FINDING_ERROR,
 					 "The buffer of an outstanding send is unmapped",
 					 "ibv_post_send(3), notes: buffers may be reused after the "
@@ -190,12 +216,23 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					 "completion was polled",
 					 "Give each outstanding receive a buffer of its own",
 					 "buffers" },
+	[FINDING_WR_RECEIVE_SHORT] = { "WR:RECEIVE:SHORT", FINDING_ERROR,
+				       "A message is longer than the receive that takes it",
+				       "ibv_post_recv(3); IBTA 9.7.4.1.7: a message that exceeds "
+				       "its receive is an invalid request",
+				       "Post receives as long as the longest message of the peer" },
 	[FINDING_WR_RKEY_INVALID] = { "WR:RKEY:INVALID", FINDING_ERROR,
 				      "A work request fails with IBV_WC_REM_ACCESS_ERR",
 				      "ibv_reg_mr(3), IBTA 10.6.3.3: remote memory lies in one "
 				      "region with the right",
 				      "Give the peer the current key, and keep the region until "
 				      "the peer has finished" },
+	[FINDING_WR_RNR_EXCEEDED] = { "WR:RNR:EXCEEDED", FINDING_ERROR,
+				      "A message finds no receive, and its retries are used up",
+				      "ibv_modify_qp(3), rnr_retry; IBTA 9.7.5.2.8, receiver not "
+				      "ready",
+				      "Let the peer post receives before messages are sent, or "
+				      "count them (credits)" },
 };
 
 const char *finding_severity_name(enum finding_severity severity)

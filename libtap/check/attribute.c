@@ -51,6 +51,36 @@ static void attribute_report_hints(const struct check_obj *qp, const struct ibv_
 	}
 }
 
+/* --- first packet sequence numbers --- */
+
+/* struct attribute_start - the latest queue pair that started to send. @ord: 0: none */
+static struct attribute_start {
+	u32 ord;
+	u32 psn;
+	check_stack stack;
+} attribute_latest;
+static pthread_mutex_t attribute_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void check_modify_fork(void)
+{
+	pthread_mutex_init(&attribute_lock, NULL);
+	memset(&attribute_latest, 0, sizeof(attribute_latest));
+}
+
+static void attribute_compare_psn(const struct check_obj *qp, u32 psn)
+{
+	struct attribute_start was;
+
+	pthread_mutex_lock(&attribute_lock);
+	was = attribute_latest;
+	attribute_latest = (struct attribute_start){ qp->ord, psn, check_stack_here() };
+	pthread_mutex_unlock(&attribute_lock);
+	if (was.ord && was.ord != qp->ord && was.psn == psn)
+		check_report(FINDING_QP_PSN_CONSTANT,
+			     (struct check_other){ "the other queue pair", was.stack },
+			     "qp%u has sq_psn 0x%x, as qp%u before", qp->ord, psn, was.ord);
+}
+
 /* --- both ends --- */
 
 /* @from: sends READs and atomics to @to. */
@@ -98,6 +128,8 @@ void check_modify_done(const struct tap_call *c)
 	if (!qp)
 		return;
 	attribute_report_hints(qp, attr, mask);
+	if (mask & IBV_QP_SQ_PSN)
+		attribute_compare_psn(qp, attr->sq_psn);
 	if (!(mask & IBV_QP_STATE))
 		return;
 	if (attr->qp_state == IBV_QPS_RESET)

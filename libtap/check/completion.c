@@ -33,6 +33,21 @@ static int completion_find_send(struct check_queue *q, u64 wr_id, bool failed)
 	return -1;
 }
 
+static void completion_explain_length(const struct check_obj *qp, const struct check_wr *wr)
+{
+	check_report_at(FINDING_WR_RECEIVE_SHORT, wr->stack, (struct check_other){ NULL, 0 },
+			"qp%u: a message is longer than receive wr_id 0x%llx, which has %llu bytes",
+			qp->ord, (unsigned long long)wr->wr_id, (unsigned long long)wr->bytes);
+}
+
+static void completion_explain_rnr(const struct check_obj *qp, const struct check_wr *wr)
+{
+	check_report_at(FINDING_WR_RNR_EXCEEDED, wr->stack, (struct check_other){ NULL, 0 },
+			"qp%u, wr_id 0x%llx: the peer has no receive for it, also after all "
+			"retries",
+			qp->ord, (unsigned long long)wr->wr_id);
+}
+
 static void completion_explain_failure(const struct check_obj *qp, const struct ibv_wc *wc,
 				       const struct check_wr *wr, bool receive)
 {
@@ -44,6 +59,10 @@ static void completion_explain_failure(const struct check_obj *qp, const struct 
 		check_mr_explain(qp, wc, wr, write);
 	else if (wc->status == IBV_WC_REM_ACCESS_ERR && !receive)
 		check_mr_explain_remote(qp, wc, wr);
+	else if (wc->status == IBV_WC_LOC_LEN_ERR && receive)
+		completion_explain_length(qp, wr);
+	else if (wc->status == IBV_WC_RNR_RETRY_EXC_ERR && !receive)
+		completion_explain_rnr(qp, wr);
 }
 
 /* @copy: receives the entry. Return: whether there was one. */

@@ -14,6 +14,7 @@
 #include "libtap/check/object.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #define EVENT_WAIT_US  1000000u /* until another thread has acknowledged */
@@ -56,6 +57,7 @@ void check_cq_polled(const struct tap_obj *cq, bool emptied)
 
 static void event_cq_armed(struct check_obj *c)
 {
+	c->cq.was_armed = true;
 	if (!c->cq.polled || !event_may_complete(c))
 		return;
 	event_note_work(c);
@@ -112,7 +114,7 @@ enum tap_verdict check_cq_begin(struct tap_cqop *p)
 
 void check_cq_end(struct tap_cqop *p)
 {
-	struct check_obj *c;
+	struct check_obj *c, *channel;
 
 	if (p->ret || p->what == TAP_CQ_ACK)
 		return;
@@ -125,6 +127,9 @@ void check_cq_end(struct tap_cqop *p)
 	}
 	c->cq.event_stack = check_stack_here();
 	__atomic_fetch_add(&c->cq.events, 1, __ATOMIC_RELAXED);
+	channel = check_obj_find(VOBJ_CH, p->channel);
+	if (channel)
+		channel->channel.is_read = true;
 }
 
 /*
@@ -146,11 +151,29 @@ static u32 event_wait_acked(const u32 *events, u32 own)
 	return n - own;
 }
 
+static void event_check_unread(const struct check_obj *c)
+{
+	const struct ibv_cq *cq = (void *)(uintptr_t)c->tap->key;
+	struct check_obj *channel = check_obj_find(VOBJ_CH, cq->channel);
+	struct pollfd fd = { .events = POLLIN };
+
+	if (!c->cq.was_armed || !channel || channel->channel.is_read)
+		return;
+	fd.fd = cq->channel->fd;
+	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLIN))
+		check_report(FINDING_CQ_EVENT_UNREAD,
+			     (struct check_other){ "channel created", channel->stack },
+			     "cq%u was armed, and ch%u has an event: nobody has ever taken one",
+			     c->ord, channel->ord);
+}
+
 void check_cq_ending(const void *cq)
 {
 	struct check_obj *c = check_obj_find(VOBJ_CQ, cq);
 	u32 n = c ? event_wait_acked(&c->cq.events, 0) : 0;
 
+	if (c && check_report_is_on(FINDING_CQ_EVENT_UNREAD))
+		event_check_unread(c);
 	if (n)
 		check_report(FINDING_CQ_EVENT_UNACKED,
 			     (struct check_other){ "latest event taken", c->cq.event_stack },
@@ -160,6 +183,23 @@ void check_cq_ending(const void *cq)
 }
 
 /* --- asynchronous events, and those of the rdma_cm --- */
+
+void check_srq_limited(const struct tap_call *c)
+{
+	struct check_obj *srq = check_obj_find(VOBJ_SRQ, (void *)(uintptr_t)c->args[0]);
+
+	if (srq && (c->args[2] & IBV_SRQ_LIMIT))
+		srq->srq.has_limit = true;
+}
+
+void check_srq_ending(const void *obj)
+{
+	struct check_obj *srq = check_obj_find(VOBJ_SRQ, obj);
+
+	if (srq && !srq->srq.has_limit)
+		check_report(FINDING_SRQ_LIMIT_NEVER, (struct check_other){ "created", srq->stack },
+			     "srq%u is destroyed, and its srq_limit was never set", srq->ord);
+}
 
 static void event_count(struct check_obj *c, int by)
 {

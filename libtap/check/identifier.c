@@ -42,6 +42,50 @@ static void identifier_check_receives(const struct check_obj *id, const struct i
 			     "id%u is accepted, and qp%u has no receives", id->ord, qp->ord);
 }
 
+/* --- connections --- */
+
+static void identifier_check_private(const struct check_obj *id, const struct rdma_cm_id *cm_id,
+				     const struct rdma_conn_param *param)
+{
+	u32 most = cm_id->ps == RDMA_PS_UDP ? 180 : 56;
+
+	if ((cm_id->ps != RDMA_PS_TCP && cm_id->ps != RDMA_PS_UDP) ||
+	    param->private_data_len <= most)
+		return;
+	check_report(FINDING_ID_PRIVATE_LONG, (struct check_other){ NULL, 0 },
+		     "id%u is connected with %u bytes of private data: at most %u on InfiniBand "
+		     "and RoCE",
+		     id->ord, param->private_data_len, most);
+}
+
+/* @connects: of rdma_connect(), which alone has retry_count */
+static void identifier_check_retries(const struct check_obj *id,
+				     const struct rdma_conn_param *param, bool connects)
+{
+	struct check_other none = { NULL, 0 };
+
+	if (connects && !param->retry_count)
+		check_report(FINDING_QP_RETRY_NONE, none,
+			     "id%u: retry_count is 0: the first lost packet breaks the connection",
+			     id->ord);
+	if (param->rnr_retry_count == 7)
+		check_report(FINDING_QP_RNR_INFINITE, none,
+			     "id%u: rnr_retry_count is 7: sends to a peer that posts no receives "
+			     "are retried indefinitely",
+			     id->ord);
+}
+
+void check_id_connecting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param)
+{
+	struct check_obj *id = check_obj_find(VOBJ_ID, cm_id);
+
+	if (!id || !param)
+		return;
+	identifier_check_private(id, cm_id, param);
+	if (cm_id->ps == RDMA_PS_TCP)
+		identifier_check_retries(id, param, true);
+}
+
 void check_id_accepting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param)
 {
 	struct check_obj *id = check_obj_find(VOBJ_ID, cm_id);
@@ -55,6 +99,8 @@ void check_id_accepting(const struct rdma_cm_id *cm_id, const struct rdma_conn_p
 		return;
 	identifier_check_depth(id, param);
 	identifier_check_receives(id, cm_id->qp);
+	if (param)
+		identifier_check_retries(id, param, false);
 }
 
 void check_id_ending(const struct rdma_cm_id *cm_id)

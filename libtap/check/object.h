@@ -48,6 +48,7 @@ struct vnames; /* traces/calls/desc.h */
  * @mr: ordinals of the regions of @sge, 0: none
  * @hash: of what it reads, if it is @hashed
  * @ah: of a datagram; @ah_ord: its ordinal, 0: none
+ * @bytes: of all its data segments
  */
 struct check_wr {
 	u64 wr_id;
@@ -61,6 +62,7 @@ struct check_wr {
 	u64 raddr;
 	u32 rkey;
 	u32 ah_ord;
+	u64 bytes;
 	const struct ibv_ah *ah;
 	bool hashed;
 	u64 hash;
@@ -122,6 +124,7 @@ struct check_qp {
  * @polled: since its creation
  * @armed: by a thread that has not emptied it since, at @arm_stack, after @arm_posted posts of
  *	sends; @arm_sends: while sends were outstanding
+ * @was_armed: since its creation
  */
 struct check_cq {
 	u32 outstanding;
@@ -136,6 +139,7 @@ struct check_cq {
 	check_stack arm_stack;
 	u64 arm_posted;
 	bool arm_sends;
+	bool was_armed;
 };
 
 /**
@@ -160,6 +164,16 @@ struct check_mr {
 /** struct check_ah - @uses: outstanding requests that name it. */
 struct check_ah {
 	u32 uses;
+};
+
+/** struct check_srq - @has_limit: the program has set srq_limit. */
+struct check_srq {
+	bool has_limit;
+};
+
+/** struct check_channel - @is_read: events of it were taken. */
+struct check_channel {
+	bool is_read;
 };
 
 /** struct check_id - @initiator_depth: of the request that it @is_requested by. */
@@ -189,6 +203,8 @@ struct check_obj {
 		struct check_mr mr;
 		struct check_ah ah;
 		struct check_id id;
+		struct check_srq srq;
+		struct check_channel channel;
 	};
 };
 
@@ -279,6 +295,8 @@ void check_cq_lose(struct check_obj *cq);
 
 /* --- request.c --- */
 
+/** check_request_target() - a request is posted that accesses remote memory at @addr. */
+void check_request_target(const struct check_obj *qp, u64 wr_id, u32 opcode, u64 addr);
 /** check_request_state() - whether the queue pair takes such requests; it is not locked. */
 void check_request_state(struct check_obj *qp, bool send);
 /** check_request_fence() - @wr is about to be added. @fence: it waits for READs */
@@ -345,6 +363,9 @@ void check_cq_end(struct tap_cqop *p);
 void check_cq_polled(const struct tap_obj *cq, bool emptied);
 /** check_cq_ending() - before a CQ is destroyed. */
 void check_cq_ending(const void *cq);
+/** check_srq_limited() - ibv_modify_srq() has succeeded; check_srq_ending(): before its end. */
+void check_srq_limited(const struct tap_call *c);
+void check_srq_ending(const void *srq);
 /** check_async_event() - an asynchronous event was taken (@by 1), or acknowledged (-1). */
 void check_async_event(const struct ibv_async_event *event, int by);
 /** check_cm_event() - the same of the rdma_cm. */
@@ -371,6 +392,8 @@ void check_modify_failed(const struct tap_call *c);
 
 /** check_id_event() - the program has taken an event. */
 void check_id_event(const struct rdma_cm_event *event);
+/** check_id_connecting() - before rdma_connect(). @param: may be NULL */
+void check_id_connecting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
 /** check_id_accepting() - before rdma_accept(). @param: may be NULL */
 void check_id_accepting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
 /** check_id_ending() - before rdma_destroy_id(). */
@@ -380,5 +403,7 @@ void check_id_ending(const struct rdma_cm_id *cm_id);
 
 /** check_modify_done() - ibv_modify_qp() has succeeded. */
 void check_modify_done(const struct tap_call *c);
+/** check_modify_fork() - in a child: it has no queue pairs yet. */
+void check_modify_fork(void);
 
 #endif

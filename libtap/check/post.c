@@ -17,6 +17,10 @@ u64 check_post_sends_of_thread(void)
 static void post_set_sges(const struct check_obj *qp, struct check_wr *to,
 			  const struct ibv_sge *sge, size_t n)
 {
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		to->bytes += sge[i].length;
 	to->n_sge = (u8)min_u64(n, CHECK_SGES);
 	memcpy(to->sge, sge, to->n_sge * sizeof(*sge));
 	check_queue_use_regions(qp, to);
@@ -64,6 +68,7 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 		new.raddr = wr->wr.rdma.remote_addr;
 		new.rkey = wr->wr.rdma.rkey;
 	}
+	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
 	if (to && !(wr->send_flags & IBV_SEND_INLINE))
 		post_set_send_sges(qp, to, wr->sg_list, (size_t)wr->num_sge,
@@ -214,6 +219,7 @@ static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
 		.rkey = op->key,
 	}, *to;
 
+	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
 	if (to) {
 		qp->qp.sq.batch++;

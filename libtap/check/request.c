@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mistakes that a work request shows when it is posted: the state of its queue pair, memory to
- * which an outstanding READ still writes, a wr_id that is taken, more segments than the queue pair
- * has, and posts that go on although every request fails.
+ * Mistakes that a work request shows when it is posted: the state of its queue pair, the target of
+ * an atomic, memory to which an outstanding READ still writes, a wr_id that is taken, more segments
+ * than the queue pair has, and posts that go on although every request fails.
  */
 #include "libtap/check/object.h"
 #include "traces/calls/desc.h"
@@ -38,6 +38,20 @@ void check_request_state(struct check_obj *qp, bool send)
 		     "qp%u is in %s: it takes no %s requests before %s", qp->ord,
 		     check_enum_name(&vnames_qp_state, state), send ? "send" : "receive",
 		     send ? "IBV_QPS_RTS" : "IBV_QPS_INIT");
+}
+
+/* --- the target --- */
+
+void check_request_target(const struct check_obj *qp, u64 wr_id, u32 opcode, u64 addr)
+{
+	if ((opcode != IBV_WR_ATOMIC_CMP_AND_SWP && opcode != IBV_WR_ATOMIC_FETCH_AND_ADD &&
+	     opcode != IBV_WR_ATOMIC_WRITE) ||
+	    !(addr % 8))
+		return;
+	check_report(FINDING_WR_ATOMIC_ALIGN, (struct check_other){ NULL, 0 },
+		     "qp%u, wr_id 0x%llx: the remote address 0x%llx of an atomic is not a multiple "
+		     "of 8",
+		     qp->ord, (unsigned long long)wr_id, (unsigned long long)addr);
 }
 
 /* --- memory of other outstanding requests --- */

@@ -15,6 +15,7 @@ static void check_fork_child(void)
 	check_stack_fork();
 	check_obj_fork();
 	check_mr_fork();
+	check_modify_fork();
 	check_report_fork();
 }
 
@@ -47,7 +48,11 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 		check_events_ending(VOBJ_CQ, first);
 		break;
 	case VCALL_ibv_destroy_srq:
+		check_srq_ending(first);
 		check_events_ending(VOBJ_SRQ, first);
+		break;
+	case VCALL_rdma_connect:
+		check_id_connecting(first, (void *)(uintptr_t)c->args[1]);
 		break;
 	case VCALL_rdma_accept:
 		check_id_accepting(first, (void *)(uintptr_t)c->args[1]);
@@ -129,6 +134,10 @@ static void check_call_end(struct tap_call *c)
 		break;
 	case VCALL_ibv_modify_qp:
 		check_call_modified(c);
+		break;
+	case VCALL_ibv_modify_srq:
+		if (!c->failed)
+			check_srq_limited(c);
 		break;
 	default:
 		break;

@@ -67,9 +67,13 @@ requests QP:POST:STATE early qp1 is in IBV_QPS_INIT: it takes no send requests b
 requests WR:FENCE:MISSING no_fence qp1, wr_id 0x2 sends memory to which wr_id 0x1, which is outstanding, still writes
 requests WR:POST:INVALID inline_large qp1 refuses wr_id 0x0: [0-9]* bytes with IBV_SEND_INLINE: at most [0-9]*
 requests WR:POST:INVALID segments qp2 refuses wr_id 0x0: num_sge is [0-9]*: at most
+requests WR:ATOMIC:ALIGN atomic qp1, wr_id 0x1: the remote address 0x[0-9a-f]* of an atomic is not a multiple of 8
+requests WR:RECEIVE:SHORT short qp2: a message is longer than receive wr_id 0x1, which has 64 bytes
+requests WR:RNR:EXCEEDED no_receive qp1, wr_id 0x2: the peer has no receive for it
 requests WC:STATUS:IGNORED ignored qp1: 9 send requests were posted after a completion with IBV_WC_REM_ACCESS_ERR
 requests AH:DESTROY:OUTSTANDING handle_gone ah1 is destroyed; send request wr_id 0x1 of qp3 still names it
 identifiers ID:ACCEPT:DEPTH depth id[0-9]* is accepted with initiator_depth 3: the peer takes 2
+identifiers ID:PRIVATE:LONG private id[0-9]* is connected with 57 bytes of private data: at most 56
 identifiers ID:DESTROY:QP qp_left id[0-9]* is destroyed before its queue pair qp2
 states QP:READS:PEER reads qp1 has max_rd_atomic 5, and its peer qp2 has max_dest_rd_atomic 4
 states QP:MTU:PEER mtu qp2 has a path MTU of 1024 bytes, and its peer qp1 of 512
@@ -82,6 +86,11 @@ states QP:TIMEOUT:INFINITE timeout qp1: timeout is 0
 states QP:RETRY:NONE retry qp1: retry_cnt is 0
 states QP:RNR:INFINITE rnr_retry qp1: rnr_retry is 7
 states QP:RNR:LONGEST rnr_timer qp1: min_rnr_timer is 0
+states QP:PSN:CONSTANT psn qp2 has sq_psn 0x1, as qp1 before
+events CQ:EVENT:UNREAD unread cq1 was armed, and ch1 has an event
+events SRQ:LIMIT:NEVER srq_limit srq1 is destroyed, and its srq_limit was never set
+identifiers QP:RETRY:NONE connect_retry id[0-9]*: retry_count is 0
+identifiers QP:RNR:INFINITE connect_rnr id[0-9]*: rnr_retry_count is 7
 states CQ:SIZE:DEPTH cq_depth cq1 has [0-9]* entries, and the queues that complete there have
 END
 CHECK=(--check=buffers)

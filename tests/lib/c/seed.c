@@ -23,9 +23,13 @@ static void seed_connect(struct seed *s, const struct rc_opts *opts[2])
 	int index = rc_gid(s->ctx, &gid), i;
 
 	for (i = 0; i < 2; i++)
-		addr[i] = (struct rc_addr){ .qpn = s->qp[i]->qp_num, .gid = gid };
+		addr[i] = (struct rc_addr){
+			.qpn = s->qp[i]->qp_num,
+			.psn = opts[i]->psn + (uint32_t)i,
+			.gid = gid,
+		};
 	for (i = 0; i < 2; i++)
-		seed_must(!rc_up(s->qp[i], opts[i], &addr[!i], index, 0), "connect");
+		seed_must(!rc_up(s->qp[i], opts[i], &addr[!i], index, addr[i].psn), "connect");
 }
 
 void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,

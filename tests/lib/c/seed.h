@@ -47,7 +47,7 @@ static inline void seed_must(bool good, const char *what)
 
 /** seed_open() - make the objects, with a CQ of @cqe entries, and connect the QPs; seed_close(). */
 void seed_open(struct seed *s, int cqe);
-/** seed_open_with() - the same, with these attributes of qp[0] and qp[1]. */
+/** seed_open_with() - the same, with these attributes of qp[0] and qp[1], whose PSN is one more. */
 void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,
 		    const struct rc_opts *second);
 void seed_close(struct seed *s);

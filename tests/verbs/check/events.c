@@ -141,6 +141,33 @@ static void seed_event_unacked(struct seed *s)
 	pthread_join(other, NULL);
 }
 
+/* It arms the CQ, and polls it all the same. */
+static void seed_unread(struct seed *s)
+{
+	seed_open(s, 32);
+	ibv_req_notify_cq(s->cq, 0);
+	seed_must(!seed_write_buf(s, 1, IBV_SEND_SIGNALED), "post");
+	seed_poll(s);
+	if (!s->wrong)
+		seed_wait_event(s);
+	seed_close(s);
+}
+
+static void seed_srq_limit(struct seed *s)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq_attr attr = { .srq_limit = 1 };
+	struct ibv_srq *srq;
+
+	seed_open(s, 32);
+	srq = ibv_create_srq(s->pd, &init);
+	seed_must(srq, "ibv_create_srq");
+	if (!s->wrong)
+		seed_must(!ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), "ibv_modify_srq");
+	ibv_destroy_srq(srq);
+	seed_close(s);
+}
+
 static void *seed_ack_async_late(void *event)
 {
 	sleep(5);
@@ -173,7 +200,8 @@ static void seed_async_unacked(struct seed *s)
 static const struct seed_case seeds[] = {
 	{ "notify_lost", seed_notify_lost },	 { "notify_partial", seed_notify_partial },
 	{ "notify_epoll", seed_notify_epoll },	 { "event_unacked", seed_event_unacked },
-	{ "async_unacked", seed_async_unacked },
+	{ "async_unacked", seed_async_unacked }, { "unread", seed_unread },
+	{ "srq_limit", seed_srq_limit },
 };
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
+#include <stddef.h>
 #include <string.h>
 
 struct pair {
@@ -11,6 +12,13 @@ struct pair {
 	struct rdma_cm_id *listener;
 	struct rdma_cm_id *client;
 	struct rdma_cm_id *server;
+};
+
+static const struct rdma_conn_param pair_param = {
+	.initiator_depth = 2,
+	.responder_resources = 2,
+	.retry_count = 7,
+	.rnr_retry_count = 6,
 };
 
 /* Waits for an event. Return: its identifier. */
@@ -33,11 +41,10 @@ static void pair_create_qp(struct rdma_cm_id *id)
 	seed_must(!rdma_create_qp(id, NULL, &init), "rdma_create_qp");
 }
 
-/* Up to the request, which the caller accepts. */
-static void pair_request(struct pair *p)
+/* Up to rdma_connect(). */
+static void pair_resolve(struct pair *p)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
-	struct rdma_conn_param param = { .initiator_depth = 2, .responder_resources = 2 };
 
 	memset(p, 0, sizeof(*p));
 	p->channel = rdma_create_event_channel();
@@ -54,15 +61,29 @@ static void pair_request(struct pair *p)
 	seed_must(!rdma_resolve_route(p->client, 2000), "route");
 	pair_event(p, RDMA_CM_EVENT_ROUTE_RESOLVED);
 	pair_create_qp(p->client);
-	seed_must(!rdma_connect(p->client, &param), "rdma_connect");
+}
+
+static void pair_request_with(struct pair *p, const struct rdma_conn_param *param)
+{
+	struct rdma_conn_param copy = *param;
+
+	pair_resolve(p);
+	seed_must(!rdma_connect(p->client, &copy), "rdma_connect");
 	p->server = pair_event(p, RDMA_CM_EVENT_CONNECT_REQUEST);
 	pair_create_qp(p->server);
 }
 
+/* Up to the request, which the caller accepts. */
+static void pair_request(struct pair *p)
+{
+	pair_request_with(p, &pair_param);
+}
+
 static void pair_accept(struct pair *p, uint8_t depth)
 {
-	struct rdma_conn_param param = { .initiator_depth = depth, .responder_resources = 2 };
+	struct rdma_conn_param param = pair_param;
 
+	param.initiator_depth = depth;
 	seed_must(!rdma_accept(p->server, &param), "rdma_accept");
 	pair_event(p, RDMA_CM_EVENT_ESTABLISHED);
 	pair_event(p, RDMA_CM_EVENT_ESTABLISHED);
@@ -70,12 +91,62 @@ static void pair_accept(struct pair *p, uint8_t depth)
 
 static void pair_close(struct pair *p)
 {
-	rdma_destroy_qp(p->server);
-	rdma_destroy_id(p->server);
+	if (p->server) {
+		rdma_destroy_qp(p->server);
+		rdma_destroy_id(p->server);
+	}
 	rdma_destroy_qp(p->client);
 	rdma_destroy_id(p->client);
 	rdma_destroy_id(p->listener);
 	rdma_destroy_event_channel(p->channel);
+}
+
+static void pair_receive(struct pair *p)
+{
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+
+	seed_must(!ibv_post_recv(p->server->qp, &wr, &bad), "post");
+}
+
+/* Connects with this value of a parameter, a byte at @offset. */
+static void seed_connect_byte(size_t offset, int value)
+{
+	struct rdma_conn_param param = pair_param;
+	struct pair p;
+
+	((uint8_t *)&param)[offset] = (uint8_t)value;
+	pair_request_with(&p, &param);
+	pair_receive(&p);
+	pair_accept(&p, 2);
+	pair_close(&p);
+}
+
+static void seed_connect_retry(struct seed *s)
+{
+	seed_connect_byte(offsetof(struct rdma_conn_param, retry_count), s->wrong ? 0 : 7);
+}
+
+static void seed_connect_rnr(struct seed *s)
+{
+	seed_connect_byte(offsetof(struct rdma_conn_param, rnr_retry_count), s->wrong ? 7 : 6);
+}
+
+static void seed_private(struct seed *s)
+{
+	struct rdma_conn_param param = pair_param;
+	uint8_t data[57] = { 1 };
+	struct pair p;
+
+	param.private_data = data;
+	param.private_data_len = s->wrong ? 57 : 56;
+	if (!s->wrong) {
+		pair_request_with(&p, &param);
+		pair_accept(&p, 2);
+	} else {
+		pair_resolve(&p);
+		rdma_connect(p.client, &param);
+	}
+	pair_close(&p);
 }
 
 static void seed_depth(struct seed *s)
@@ -89,12 +160,11 @@ static void seed_depth(struct seed *s)
 
 static void seed_empty(struct seed *s)
 {
-	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
 	struct pair p;
 
 	pair_request(&p);
 	if (!s->wrong)
-		seed_must(!ibv_post_recv(p.server->qp, &wr, &bad), "post");
+		pair_receive(&p);
 	pair_accept(&p, 2);
 	pair_close(&p);
 }
@@ -122,6 +192,9 @@ static void seed_qp_left(struct seed *s)
 static const struct seed_case seeds[] = {
 	{ "depth", seed_depth },
 	{ "empty", seed_empty },
+	{ "private", seed_private },
+	{ "connect_retry", seed_connect_retry },
+	{ "connect_rnr", seed_connect_rnr },
 	{ "qp_left", seed_qp_left },
 };
 

@@ -18,16 +18,74 @@ static void seed_early(struct seed *s)
 	seed_close(s);
 }
 
+/* A signaled request of @len bytes, which the caller completes. */
+static struct ibv_send_wr seed_request(struct seed *s, struct ibv_sge *sge,
+				       enum ibv_wr_opcode opcode, uint64_t wr_id, uint32_t len)
+{
+	struct ibv_send_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = 1 };
+
+	*sge = (struct ibv_sge){ (uintptr_t)s->buf, len, s->mr->lkey };
+	wr.opcode = opcode;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	return wr;
+}
+
 static int seed_read(struct seed *s, uint64_t wr_id)
 {
-	struct ibv_sge sge = { (uintptr_t)s->buf, 64, s->mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = seed_request(s, &sge, IBV_WR_RDMA_READ, wr_id, 64), *bad;
 
-	wr.opcode = IBV_WR_RDMA_READ;
-	wr.send_flags = IBV_SEND_SIGNALED;
 	wr.wr.rdma.remote_addr = (uintptr_t)s->buf + 2048;
 	wr.wr.rdma.rkey = s->mr->rkey;
 	return ibv_post_send(s->qp[0], &wr, &bad);
+}
+
+static void seed_atomic(struct seed *s)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+
+	seed_open(s, 32);
+	wr = seed_request(s, &sge, IBV_WR_ATOMIC_FETCH_AND_ADD, 1, 8);
+	wr.wr.atomic.remote_addr = (uintptr_t)s->buf + 1024 + (s->wrong ? 4 : 0);
+	wr.wr.atomic.rkey = s->mr->rkey;
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+	seed_must((seed_poll(s) == IBV_WC_SUCCESS) == !s->wrong, "status");
+	seed_close(s);
+}
+
+static void seed_send(struct seed *s, uint32_t len)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = seed_request(s, &sge, IBV_WR_SEND, 2, len), *bad;
+
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+}
+
+/* The receive has 64 bytes. */
+static void seed_short(struct seed *s)
+{
+	seed_open(s, 32);
+	seed_must(!seed_receive(s, 1), "post");
+	seed_send(s, s->wrong ? 65 : 64);
+	seed_must((seed_poll(s) == IBV_WC_SUCCESS) == !s->wrong, "status");
+	seed_must((seed_poll(s) == IBV_WC_SUCCESS) == !s->wrong, "status");
+	seed_close(s);
+}
+
+static void seed_no_receive(struct seed *s)
+{
+	struct rc_opts o = seed_opts;
+
+	o.rnr_retry = 1;
+	seed_open_with(s, 32, &o, &seed_opts);
+	if (!s->wrong)
+		seed_must(!seed_receive(s, 1), "post");
+	seed_send(s, 64);
+	seed_must((seed_poll(s) == IBV_WC_SUCCESS) == !s->wrong, "status");
+	if (!s->wrong)
+		seed_poll(s);
+	seed_close(s);
 }
 
 static void seed_no_fence(struct seed *s)
@@ -153,6 +211,9 @@ static void seed_handle_gone(struct seed *s)
 
 static const struct seed_case seeds[] = {
 	{ "early", seed_early },
+	{ "atomic", seed_atomic },
+	{ "short", seed_short },
+	{ "no_receive", seed_no_receive },
 	{ "no_fence", seed_no_fence },
 	{ "wr_id", seed_wr_id },
 	{ "inline_large", seed_inline_large },

@@ -54,6 +54,15 @@ static void seed_mtu(struct seed *s)
 	seed_connect_with(s, &o);
 }
 
+static void seed_psn(struct seed *s)
+{
+	struct rc_opts o = seed_opts;
+
+	o.psn = s->wrong;
+	seed_open_with(s, 32, &o, &seed_opts);
+	seed_close(s);
+}
+
 static void seed_cq_depth(struct seed *s)
 {
 	seed_open(s, s->wrong ? 2 * SEED_DEPTH - 1 : 4 * SEED_DEPTH);
@@ -80,9 +89,9 @@ static void seed_fields(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "timeout", seed_timeout },	 { "retry", seed_retry },   { "rnr_retry", seed_rnr_retry },
-	{ "rnr_timer", seed_rnr_timer }, { "reads", seed_reads },   { "mtu", seed_mtu },
-	{ "cq_depth", seed_cq_depth },	 { "fields", seed_fields },
+	{ "timeout", seed_timeout },	 { "retry", seed_retry }, { "rnr_retry", seed_rnr_retry },
+	{ "rnr_timer", seed_rnr_timer }, { "reads", seed_reads }, { "mtu", seed_mtu },
+	{ "cq_depth", seed_cq_depth },	 { "psn", seed_psn },	  { "fields", seed_fields },
 };
 
 int main(int argc, char **argv)
