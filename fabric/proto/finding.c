@@ -32,6 +32,14 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				     "empty the CQ, then wait",
 				     "Poll the CQ until it is empty between ibv_req_notify_cq() "
 				     "and ibv_get_cq_event()" },
+	[FINDING_CQ_POLL_CONTENDED] = { "CQ:POLL:CONTENDED", FINDING_INFO,
+					"Threads often poll one CQ at the same time",
+					"ibv_poll_cq(3): a CQ has a lock",
+					"Give each thread a CQ of its own", "perf" },
+	[FINDING_CQ_POLL_SINGLE] = { "CQ:POLL:SINGLE", FINDING_INFO,
+				     "Completions that are there are polled one at a time",
+				     "ibv_poll_cq(3), num_entries: several completions by one call",
+				     "Poll with an array of several completions", "perf" },
 	[FINDING_CQ_SIZE_DEPTH] = { "CQ:SIZE:DEPTH", FINDING_INFO,
 				    "The queues of a CQ are together deeper than the CQ",
 				    "ibv_create_cq(3): a CQ that overruns fails with "
@@ -45,6 +53,20 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					  "fails with IBV_EVENT_CQ_ERR",
 					  "Create the CQ with the sum of the depths of its queues, "
 					  "or post less" },
+	[FINDING_DEVICE_LIMITS_UNASKED] = { "DEVICE:LIMITS:UNASKED", FINDING_INFO,
+					    "A program uses what not every device has, without "
+					    "asking",
+					    "ibv_query_device(3): devices may have one data "
+					    "segment, no atomics, no SRQ, no windows, no paging",
+					    "Call ibv_query_device() or ibv_query_device_ex() "
+					    "first, and heed the answer" },
+	[FINDING_DEVICE_PORT_UNASKED] = { "DEVICE:PORT:UNASKED", FINDING_INFO,
+					  "A queue pair is connected by a port whose state the "
+					  "program never asked for",
+					  "ibv_query_port(3): only a port in IBV_PORT_ACTIVE "
+					  "carries packets",
+					  "Call ibv_query_port(), and look at state, active_mtu "
+					  "and link_layer" },
 	[FINDING_ID_ACCEPT_DEPTH] = { "ID:ACCEPT:DEPTH", FINDING_WARNING,
 				      "A connection is accepted with more READs than the peer "
 				      "takes",
@@ -78,6 +100,19 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_post_recv(3): buffers may be reused after the request "
 				      "is fully executed",
 				      "Move the queue pair to IBV_QPS_ERR or destroy it first" },
+	[FINDING_MR_FORK_UNSAFE] = { "MR:FORK:UNSAFE", FINDING_INFO,
+				     "A program forks with registered memory, and has not called "
+				     "ibv_fork_init()",
+				     "ibv_fork_init(3): without it a fork may corrupt registered "
+				     "memory",
+				     "Call ibv_fork_init() before anything else, or set "
+				     "RDMAV_FORK_SAFE=1" },
+	[FINDING_MR_REG_REPEATED] = { "MR:REG:REPEATED", FINDING_INFO,
+				      "The same memory is registered again and again",
+				      "ibv_reg_mr(3): registering pins pages and enters a system "
+				      "call",
+				      "Register memory once, keep its region, and reuse it",
+				      "perf" },
 	[FINDING_OBJECT_DESTROY_BUSY] = { "OBJECT:DESTROY:BUSY", FINDING_WARNING,
 					  "An object is not destroyed, because others use it",
 					  "ibv_dealloc_pd(3), ibv_destroy_cq(3): the call fails if "
@@ -91,11 +126,26 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					   "waits until all are acknowledged",
 					   "Call ibv_ack_async_event() or rdma_ack_cm_event() for "
 					   "each event first" },
+	[FINDING_OBJECT_FORK_CHILD] = { "OBJECT:FORK:CHILD", FINDING_ERROR,
+					"A child uses an object of its parent",
+					"ibv_fork_init(3); fork(2): the mappings of queues and "
+					"doorbells are not inherited (MADV_DONTFORK)",
+					"Open the device in the child, or use verbs in one of both "
+					"processes only, after the fork" },
 	[FINDING_OBJECT_LEAK_EXIT] = { "OBJECT:LEAK:EXIT", FINDING_WARNING,
 				       "Objects still exist when the program ends",
 				       "the man page of the call that creates it names the one "
 				       "that destroys it",
 				       "Destroy the object" },
+	[FINDING_OBJECT_THREAD_CONCURRENT] = { "OBJECT:THREAD:CONCURRENT", FINDING_ERROR,
+					       "Two threads use an object at the same time that "
+					       "has no locks",
+					       "ibv_alloc_td(3), ibv_create_cq_ex(3), "
+					       "IBV_CREATE_CQ_ATTR_SINGLE_THREADED: locks are "
+					       "disabled",
+					       "Use the object in one thread, protect it by a "
+					       "mutex, or create it without the flag or thread "
+					       "domain" },
 	[FINDING_QP_DESTROY_OUTSTANDING] = { "QP:DESTROY:OUTSTANDING", FINDING_WARNING,
 					     "A QP is destroyed before the completions of its send "
 					     "requests were polled",
@@ -144,6 +194,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				     "ibv_modify_qp(3), min_rnr_timer: 0 means 655.36 ms",
 				     "Set min_rnr_timer to 1 (0.01 ms) or above, such as 12 (0.64 "
 				     "ms)" },
+	[FINDING_QP_SIGNAL_EACH] = { "QP:SIGNAL:EACH", FINDING_INFO,
+				     "Each send request is signaled, while others are outstanding",
+				     "ibv_post_send(3), IBV_SEND_SIGNALED: one completion may "
+				     "stand for all requests before it",
+				     "Signal each tenth request or so, and the last one", "perf" },
 	[FINDING_QP_SQ_STUCK] = { "QP:SQ:STUCK", FINDING_ERROR,
 				  "The send queue is full of requests of which none will complete "
 				  "visibly",
@@ -198,18 +253,43 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				     "ibv_poll_cq(3): a failed completion is known by wr_id and "
 				     "qp_num only",
 				     "Give each outstanding request a wr_id of its own" },
+	[FINDING_WR_INLINE_UNASKED] = { "WR:INLINE:UNASKED", FINDING_INFO,
+					"A request has more inline data than the program asked for",
+					"ibv_create_qp(3), max_inline_data: a device gives at "
+					"least "
+					"the value of the call",
+					"Request as much in ibv_create_qp(), or use at most what "
+					"it returns" },
+	[FINDING_WR_INLINE_UNUSED] = { "WR:INLINE:UNUSED", FINDING_INFO,
+				       "Small messages are not sent inline",
+				       "ibv_post_send(3), IBV_SEND_INLINE: the device need not "
+				       "fetch the data, and the buffer is free at once",
+				       "Set IBV_SEND_INLINE on sends and WRITEs of up to "
+				       "max_inline_data bytes",
+				       "perf" },
 	[FINDING_WR_LKEY_INVALID] = { "WR:LKEY:INVALID", FINDING_ERROR,
 				      "A work request fails with IBV_WC_LOC_PROT_ERR",
 				      "ibv_post_send(3), IBTA 10.6.3.3: a data segment lies in one "
 				      "region of the QP's PD",
 				      "Register the memory, and keep it registered until the "
 				      "request completes" },
+	[FINDING_WR_PAYLOAD_UNALIGNED] = { "WR:PAYLOAD:UNALIGNED", FINDING_INFO,
+					   "Large payloads do not start at a cache line",
+					   "PCI Express: a read or write that crosses a boundary "
+					   "takes one more transaction",
+					   "Align buffers to 64 bytes", "perf" },
 	[FINDING_WR_POST_INVALID] = { "WR:POST:INVALID", FINDING_ERROR,
 				      "A request is refused, because it exceeds what the queue "
 				      "pair was created with",
 				      "ibv_post_send(3), ibv_post_recv(3); ibv_create_qp(3), "
 				      "struct ibv_qp_cap",
 				      "Ask for more in ibv_create_qp(), and use what it returns" },
+	[FINDING_WR_POST_SINGLE] = { "WR:POST:SINGLE", FINDING_INFO,
+				     "Requests that follow each other are posted one at a time",
+				     "ibv_post_send(3), wr: a list, of which the device is told "
+				     "once",
+				     "Chain the requests by next, and post them by one call",
+				     "perf" },
 	[FINDING_WR_RECEIVE_OVERLAP] = { "WR:RECEIVE:OVERLAP", FINDING_WARNING,
 					 "Two outstanding receives have the same memory",
 					 "ibv_post_recv(3), notes: buffers may be reused after the "

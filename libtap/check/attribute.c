@@ -3,7 +3,7 @@
  * Attributes that ibv_modify_qp() takes, and that are often not meant; and those of two connected
  * queue pairs that do not fit. The peer is only known if it is in the same process.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 /* struct attribute_hint - a value with a special meaning. @meaning: of @value */
 static const struct attribute_hint {
@@ -128,6 +128,8 @@ void check_modify_done(const struct tap_call *c)
 	if (!qp)
 		return;
 	attribute_report_hints(qp, attr, mask);
+	if (mask & IBV_QP_PORT)
+		check_asked_port(qp);
 	if (mask & IBV_QP_SQ_PSN)
 		attribute_compare_psn(qp, attr->sq_psn);
 	if (!(mask & IBV_QP_STATE))

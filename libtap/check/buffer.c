@@ -8,7 +8,7 @@
  * target of a receive, READ or atomic, or through a region with remote rights. Memory is read by
  * process_vm_readv(2), because the program may have unmapped it.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 #include <sys/uio.h>
 #include <unistd.h>

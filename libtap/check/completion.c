@@ -5,7 +5,7 @@
  * A failed completion does not say whether it is of a send or of a receive, so it is the one that
  * its CQ or its wr_id allows. If both are possible, or none is, the queues of that QP are lost.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 void check_completion_spoil(struct ibv_wc *wc)
 {

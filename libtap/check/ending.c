@@ -5,7 +5,7 @@
  * A queue pair in IBV_QPS_ERR or IBV_QPS_RESET executes nothing any more, and the program may not
  * know which state it is in: the device is asked before anything is reported.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 /* struct ending_use - the first request that uses a region or an address handle. */
 struct ending_use {

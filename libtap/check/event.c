@@ -11,7 +11,7 @@
  *  - reading a channel with O_NONBLOCK, which programs empty between arming and polling; wait.c
  *    finds those that wait by poll(2).
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,13 +19,6 @@
 
 #define EVENT_WAIT_US  1000000u /* until another thread has acknowledged */
 #define EVENT_SLEEP_US 10000u
-
-static const void *event_this_thread(void)
-{
-	static __thread char me __attribute__((tls_model("initial-exec")));
-
-	return &me;
-}
 
 /* Sends that this poll or arming has not seen, and how many posts there were before it. */
 static void event_note_work(struct check_obj *c)
@@ -50,8 +43,8 @@ void check_cq_polled(const struct tap_obj *cq, bool emptied)
 	c->cq.polled = true;
 	/* A full array may have had all that was outstanding. */
 	if (emptied || !event_may_complete(c))
-		c->cq.armed = NULL;
-	else if (c->cq.armed == event_this_thread())
+		c->cq.armed = 0;
+	else if (c->cq.armed == check_thread_self())
 		event_note_work(c);
 }
 
@@ -62,18 +55,18 @@ static void event_cq_armed(struct check_obj *c)
 		return;
 	event_note_work(c);
 	c->cq.arm_stack = check_stack_here();
-	c->cq.armed = event_this_thread();
+	c->cq.armed = check_thread_self();
 }
 
 bool check_cq_is_suspect(const struct check_obj *c)
 {
-	return c->cq.armed == event_this_thread() && event_may_complete(c) &&
+	return c->cq.armed == check_thread_self() && event_may_complete(c) &&
 	       (c->cq.arm_sends || c->cq.arm_posted == check_post_sends_of_thread());
 }
 
 void check_cq_report_lost(struct check_obj *c)
 {
-	c->cq.armed = NULL;
+	c->cq.armed = 0;
 	check_report(FINDING_CQ_NOTIFY_LOST, (struct check_other){ "armed", c->cq.arm_stack },
 		     "cq%u was armed after it was polled, and not emptied since: a completion in "
 		     "between makes no event",
@@ -101,6 +94,7 @@ enum tap_verdict check_cq_begin(struct tap_cqop *p)
 {
 	struct check_obj *c;
 
+	check_performance_break();
 	if (p->what == TAP_CQ_EVENT) {
 		if (event_channel_blocks(p->channel))
 			check_obj_for_each(VOBJ_CQ, event_find_armed, p->channel);

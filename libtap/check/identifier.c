@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers of the rdma_cm: what a connection is accepted with, and their end. */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 void check_id_event(const struct rdma_cm_event *event)
 {

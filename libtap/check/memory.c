@@ -3,7 +3,7 @@
  * Regions: which one a failed request meant. The latest ones that are gone are kept, because a
  * stale key is the usual cause.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 #include <stdio.h>
 
@@ -66,6 +66,8 @@ void check_mr_call(const struct tap_call *call)
 	}
 	if (c->mr.access & IBV_ACCESS_ZERO_BASED)
 		c->mr.iova = 0;
+	if (c->mr.access & IBV_ACCESS_ON_DEMAND)
+		check_asked_need(c, "it is paged on demand");
 }
 
 void check_mr_keep(const struct check_obj *c)
@@ -78,6 +80,21 @@ void check_mr_keep(const struct check_obj *c)
 	to->tap = NULL;
 	to->mr.gone = check_stack_here();
 	pthread_mutex_unlock(&lock);
+}
+
+bool check_mr_was_registered(u64 addr, u64 len, check_stack *gone)
+{
+	bool found = false;
+	u32 i;
+
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < MEMORY_DEAD && !found; i++) {
+		found = dead[i].ord && dead[i].mr.addr == addr && dead[i].mr.len == len;
+		if (found)
+			*gone = dead[i].mr.gone;
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
 }
 
 /**

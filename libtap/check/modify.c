@@ -3,7 +3,7 @@
  * Why ibv_modify_qp() has failed with EINVAL: the first rule of ibv_modify_qp(3) that the call
  * breaks. A reason that is the device's own stays unknown, and is not reported.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 #include "traces/calls/desc.h"
 
 #include <stdarg.h>

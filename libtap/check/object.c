@@ -95,8 +95,11 @@ void check_obj_report_leaks(void)
 		tap_obj_for_each(kinds[i], obj_report_leak);
 }
 
-void check_obj_fork(void)
+const struct check_obj *check_obj_fork(void)
 {
+	const struct check_obj *mr = lists[VOBJ_MR];
+
 	pthread_mutex_init(&lock, NULL);
 	memset(lists, 0, sizeof(lists));
+	return mr;
 }

@@ -14,10 +14,13 @@
  *  - stack.c: stacks of the program
  *  - report.c: reports
  *  - object.c: the entries of objects, and objects that exist at the end
+ *  - thread.c: objects that one thread may use; fork.c: objects of a parent process
  *  - memory.c: regions, also those deregistered lately
  *  - queue.c: queues of outstanding work requests
+ *  - asked.c: what it has asked for
  *  - request.c: mistakes that a work request shows when it is posted
  *  - buffer.c: memory that they own
+ *  - performance.c: habits that cost speed
  *  - post.c: posting them
  *  - completion.c: their completions
  *  - ending.c: destroying what outstanding requests use
@@ -98,7 +101,18 @@ struct check_queue {
 };
 
 /**
- * struct check_qp - @sig_all, @cap: as created; @shared: with an SRQ. @lock protects the queues.
+ * struct check_performance - what a queue pair has seen: @signaled requests, one after the other,
+ *	while others were outstanding; @small requests that would be inline; @unaligned segments
+ */
+struct check_performance {
+	u32 signaled;
+	u32 small;
+	u32 unaligned;
+};
+
+/**
+ * struct check_qp - @sig_all, @cap: as created; @asked_inline: max_inline_data that the program
+ *	has asked for; @shared: with an SRQ. @lock protects the queues.
  * @sends_ready, @receives_ready: it was in a state that takes such requests
  */
 struct check_qp {
@@ -110,6 +124,8 @@ struct check_qp {
 	bool sends_ready;
 	bool receives_ready;
 	struct ibv_qp_cap cap;
+	u32 asked_inline;
+	struct check_performance performance;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
 };
@@ -122,9 +138,10 @@ struct check_qp {
  * @exceeded: more were outstanding than it has entries
  * @events: taken and not acknowledged, the latest at @event_stack
  * @polled: since its creation
- * @armed: by a thread that has not emptied it since, at @arm_stack, after @arm_posted posts of
- *	sends; @arm_sends: while sends were outstanding
+ * @armed: by the thread of this number that has not emptied it since, at @arm_stack, after
+ *	@arm_posted posts of sends; @arm_sends: while sends were outstanding
  * @was_armed: since its creation
+ * @contended: polls that began while another thread polled it
  */
 struct check_cq {
 	u32 outstanding;
@@ -135,11 +152,12 @@ struct check_cq {
 	u32 events;
 	check_stack event_stack;
 	bool polled;
-	const void *armed;
+	u32 armed;
 	check_stack arm_stack;
 	u64 arm_posted;
 	bool arm_sends;
 	bool was_armed;
+	u32 contended;
 };
 
 /**
@@ -166,6 +184,12 @@ struct check_ah {
 	u32 uses;
 };
 
+/** struct check_ctx - @asked_device, @asked_port: by ibv_query_device(), ibv_query_port(). */
+struct check_ctx {
+	bool asked_device;
+	bool asked_port;
+};
+
 /** struct check_srq - @has_limit: the program has set srq_limit. */
 struct check_srq {
 	bool has_limit;
@@ -182,9 +206,18 @@ struct check_id {
 	u8 initiator_depth;
 };
 
+/** enum check_side - a queue that threads use. */
+enum check_side {
+	CHECK_SENDS,
+	CHECK_RECEIVES,
+	CHECK_COMPLETIONS,
+};
+
 /**
  * struct check_obj - an object.
  * @stack: where it was created
+ * @single: threads must not use it at the same time, until that was reported
+ * @use: of thread.c: its sends; its receives, or the CQ
  * @events: asynchronous events, or those of the rdma_cm, taken and not acknowledged, the latest at
  *	@event_stack
  * @next: in the list of its kind
@@ -193,6 +226,8 @@ struct check_obj {
 	struct tap_obj *tap;
 	check_stack stack;
 	u32 ord;
+	bool single;
+	u64 use[2];
 	u32 events;
 	check_stack event_stack;
 	struct check_obj *next;
@@ -203,6 +238,7 @@ struct check_obj {
 		struct check_mr mr;
 		struct check_ah ah;
 		struct check_id id;
+		struct check_ctx ctx;
 		struct check_srq srq;
 		struct check_channel channel;
 	};
@@ -235,11 +271,37 @@ void check_obj_gone(struct check_obj *c);
 bool check_obj_for_each(enum vobj kind, bool (*fn)(struct check_obj *c, void *arg), void *arg);
 /** check_obj_report_leaks() - report what exists at the end of the program. */
 void check_obj_report_leaks(void);
-/** check_obj_fork() - in a child: the parent's objects are not its own. */
-void check_obj_fork(void);
+/**
+ * check_obj_fork() - in a child: the parent's objects are not its own.
+ * Return: a region of the parent, or NULL.
+ */
+const struct check_obj *check_obj_fork(void);
 
 /** check_enum_name() - the name of a value, as in verbs.h, or "?". */
 const char *check_enum_name(const struct vnames *names, u64 value);
+
+/* --- thread.c --- */
+
+/** check_thread_self() - the number of the calling thread, from 1 on. */
+u32 check_thread_self(void);
+/** check_thread_call() - a parent domain, CQ or queue pair was created. */
+void check_thread_call(const struct tap_call *c);
+/**
+ * check_thread_enter(), check_thread_leave() - around a call that uses a queue.
+ * Return: whether another thread is in such a call, if anybody wants to know.
+ */
+bool check_thread_enter(struct check_obj *c, enum check_side side);
+void check_thread_leave(struct check_obj *c, enum check_side side);
+
+/* --- fork.c --- */
+
+/** check_fork_init() - the program has called ibv_fork_init(). */
+void check_fork_init(void);
+/** check_fork_used() - an object is used: "posts to", "polls"; check_fork_called(): by a call. */
+void check_fork_used(const struct tap_obj *o, const char *how);
+void check_fork_called(const struct tap_call *c);
+/** check_fork_child() - in a child. @mr: a region of the parent, or NULL */
+void check_fork_child(const struct check_obj *mr);
 
 /* --- memory.c --- */
 
@@ -249,6 +311,8 @@ void check_mr_new(struct check_obj *c);
 void check_mr_call(const struct tap_call *call);
 /** check_mr_keep() - remember a region that is about to be forgotten. */
 void check_mr_keep(const struct check_obj *c);
+/** check_mr_was_registered() - whether a region that is gone was the same memory. */
+bool check_mr_was_registered(u64 addr, u64 len, check_stack *gone);
 /** check_mr_explain() - why a data segment of a request to @qp failed. @write: it is written. */
 void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
 		      const struct check_wr *wr, bool write);
@@ -292,118 +356,5 @@ void check_qp_clear(struct check_obj *c);
 struct check_obj *check_qp_peer(const struct check_obj *c);
 /** check_cq_lose() - nothing is known about the queues that complete in a CQ. */
 void check_cq_lose(struct check_obj *cq);
-
-/* --- request.c --- */
-
-/** check_request_target() - a request is posted that accesses remote memory at @addr. */
-void check_request_target(const struct check_obj *qp, u64 wr_id, u32 opcode, u64 addr);
-/** check_request_state() - whether the queue pair takes such requests; it is not locked. */
-void check_request_state(struct check_obj *qp, bool send);
-/** check_request_fence() - @wr is about to be added. @fence: it waits for READs */
-void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, bool fence);
-/** check_request_id() - @wr was added. */
-void check_request_id(const struct check_obj *qp, const struct check_queue *q,
-		      const struct check_wr *wr);
-/** check_request_refused() - say why a post has failed. */
-void check_request_refused(const struct check_obj *qp, const struct tap_post *p);
-/** check_request_ignores() - a request is posted, maybe after others have failed. */
-void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
-
-/** check_request_reads_memory() - whether a send of this opcode reads its data segments. */
-bool check_request_reads_memory(u32 opcode);
-/**
- * check_request_find_overlap() - find another request of a queue that has memory of @wr.
- * @reads: only among READs and atomics
- * Return: NULL: none.
- */
-const struct check_wr *check_request_find_overlap(const struct check_queue *q,
-						  const struct check_wr *wr, bool reads);
-
-/* --- buffer.c --- */
-
-/** check_buffer_owned() - a send has its data segments, and is about to be posted. */
-void check_buffer_owned(struct check_wr *wr);
-/** check_buffer_returned() - its completion, or that of a later one, is polled. */
-void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr);
-/** check_buffer_target() - the device may write to these segments. */
-void check_buffer_target(const struct tap_obj *ctx, const struct ibv_sge *sge, size_t n);
-/** check_buffer_receive() - a receive was added. */
-void check_buffer_receive(const struct check_obj *qp, const struct check_wr *wr);
-
-/* --- post.c --- */
-
-enum tap_verdict check_post_begin(struct tap_post *p);
-void check_post_end(struct tap_post *p);
-void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
-void check_wr_batch_end(struct tap_batch *b);
-/** check_post_sends_of_thread() - how often this thread has posted sends. */
-u64 check_post_sends_of_thread(void);
-
-/* --- completion.c --- */
-
-/** check_completion_spoil() - overwrite what a failed completion leaves undefined. */
-void check_completion_spoil(struct ibv_wc *wc);
-/** check_completion() - the program gets a completion of @cq. */
-void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
-
-/* --- ending.c --- */
-
-/** check_qp_ending(), check_mr_ending(), check_ah_ending() - before one is destroyed. */
-void check_qp_ending(const void *qp);
-void check_mr_ending(const void *mr);
-void check_ah_ending(const void *ah);
-/** check_busy() - a call has failed to destroy an object, which others use. */
-void check_busy(enum vobj kind, const void *obj);
-
-/* --- event.c --- */
-
-enum tap_verdict check_cq_begin(struct tap_cqop *p);
-void check_cq_end(struct tap_cqop *p);
-/** check_cq_polled() - a poll has ended. @emptied: it has found less than it could have returned */
-void check_cq_polled(const struct tap_obj *cq, bool emptied);
-/** check_cq_ending() - before a CQ is destroyed. */
-void check_cq_ending(const void *cq);
-/** check_srq_limited() - ibv_modify_srq() has succeeded; check_srq_ending(): before its end. */
-void check_srq_limited(const struct tap_call *c);
-void check_srq_ending(const void *srq);
-/** check_async_event() - an asynchronous event was taken (@by 1), or acknowledged (-1). */
-void check_async_event(const struct ibv_async_event *event, int by);
-/** check_cm_event() - the same of the rdma_cm. */
-void check_cm_event(const struct rdma_cm_event *event, int by);
-/** check_events_ending() - before an object is destroyed that may have such events. */
-void check_events_ending(enum vobj kind, const void *obj);
-
-/** check_cq_is_suspect() - this thread has armed a CQ that was polled, and not emptied it since. */
-bool check_cq_is_suspect(const struct check_obj *c);
-/** check_cq_report_lost() - it waits for that CQ now. */
-void check_cq_report_lost(struct check_obj *c);
-
-/* --- wait.c --- */
-
-/** check_wait() - a thread is about to wait for descriptors. */
-void check_wait(const struct pollfd *fds, size_t n);
-
-/* --- modify.c --- */
-
-/** check_modify_failed() - say why ibv_modify_qp() has returned EINVAL. */
-void check_modify_failed(const struct tap_call *c);
-
-/* --- identifier.c --- */
-
-/** check_id_event() - the program has taken an event. */
-void check_id_event(const struct rdma_cm_event *event);
-/** check_id_connecting() - before rdma_connect(). @param: may be NULL */
-void check_id_connecting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
-/** check_id_accepting() - before rdma_accept(). @param: may be NULL */
-void check_id_accepting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
-/** check_id_ending() - before rdma_destroy_id(). */
-void check_id_ending(const struct rdma_cm_id *cm_id);
-
-/* --- attribute.c --- */
-
-/** check_modify_done() - ibv_modify_qp() has succeeded. */
-void check_modify_done(const struct tap_call *c);
-/** check_modify_fork() - in a child: it has no queue pairs yet. */
-void check_modify_fork(void);
 
 #endif

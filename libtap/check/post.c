@@ -5,7 +5,7 @@
  * A request is outstanding from before it is posted, because another thread may poll its completion
  * before the call returns. Those that the library refuses are withdrawn afterwards.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 static __thread u64 sends_of_thread __attribute__((tls_model("initial-exec")));
 
@@ -14,13 +14,20 @@ u64 check_post_sends_of_thread(void)
 	return sends_of_thread;
 }
 
-static void post_set_sges(const struct check_obj *qp, struct check_wr *to,
-			  const struct ibv_sge *sge, size_t n)
+static u64 post_bytes(const struct ibv_sge *sge, size_t n)
 {
+	u64 bytes = 0;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		to->bytes += sge[i].length;
+		bytes += sge[i].length;
+	return bytes;
+}
+
+static void post_set_sges(const struct check_obj *qp, struct check_wr *to,
+			  const struct ibv_sge *sge, size_t n)
+{
+	to->bytes = post_bytes(sge, n);
 	to->n_sge = (u8)min_u64(n, CHECK_SGES);
 	memcpy(to->sge, sge, to->n_sge * sizeof(*sge));
 	check_queue_use_regions(qp, to);
@@ -45,10 +52,12 @@ static void post_set_send_sges(struct check_obj *qp, struct check_wr *wr, const 
 {
 	post_set_sges(qp, wr, sge, n);
 	check_request_fence(qp, wr, fence);
-	if (wr->is_read)
+	if (wr->is_read) {
 		check_buffer_target(qp->tap->ctx_obj, sge, n);
-	else
+	} else {
 		check_buffer_owned(wr);
+		check_performance_payload(qp, wr);
+	}
 }
 
 /* --- chains --- */
@@ -69,7 +78,11 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 		new.rkey = wr->wr.rdma.rkey;
 	}
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
+	if (wr->send_flags & IBV_SEND_INLINE)
+		check_asked_inline(qp, post_bytes(wr->sg_list, (size_t)wr->num_sge));
 	to = check_queue_add(qp, &qp->qp.sq, &new);
+	if (to)
+		check_performance_added(qp, to);
 	if (to && !(wr->send_flags & IBV_SEND_INLINE))
 		post_set_send_sges(qp, to, wr->sg_list, (size_t)wr->num_sge,
 				   wr->send_flags & IBV_SEND_FENCE);
@@ -110,6 +123,13 @@ static void post_note_targets(const struct tap_post *p)
 			check_buffer_target(ctx, r->sg_list, (size_t)r->num_sge);
 }
 
+static bool post_is_single(const struct tap_post *p)
+{
+	if (p->queue == TAP_SEND)
+		return p->send && !p->send->next;
+	return p->recv && !p->recv->next;
+}
+
 enum tap_verdict check_post_begin(struct tap_post *p)
 {
 	struct check_obj *qp = check_obj_of(p->obj);
@@ -117,13 +137,16 @@ enum tap_verdict check_post_begin(struct tap_post *p)
 	const struct ibv_send_wr *s;
 	const struct ibv_recv_wr *r;
 
+	check_fork_used(p->obj, "posts to");
 	if (p->queue == TAP_SEND)
 		sends_of_thread++;
 	else
 		post_note_targets(p);
 	if (!qp || p->queue > TAP_RECV)
 		return TAP_PASS;
+	check_thread_enter(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);
 	check_request_state(qp, p->queue == TAP_SEND);
+	check_performance_post(qp, post_is_single(p));
 	pthread_mutex_lock(&qp->qp.lock);
 	if (p->queue == TAP_SEND)
 		for (s = p->send; s; s = s->next)
@@ -187,6 +210,7 @@ void check_post_end(struct tap_post *p)
 
 	if (!qp || p->queue > TAP_RECV)
 		return;
+	check_thread_leave(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);
 	if (!p->ret) {
 		post_check_cq(p->queue == TAP_SEND ? qp->qp.scq : qp->qp.rcq);
 		return;
@@ -222,6 +246,7 @@ static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
 	if (to) {
+		check_performance_added(qp, to);
 		qp->qp.sq.batch++;
 		qp->qp.sq.batch_fence = ex->wr_flags & IBV_SEND_FENCE;
 	}
@@ -231,8 +256,15 @@ static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
 static void post_add_batch_part(struct check_obj *qp, struct check_wr *wr,
 				const struct tap_wr_op *op)
 {
+	u64 bytes = 0;
+	size_t i;
+
 	if (op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) {
 		post_set_send_sges(qp, wr, op->sge, op->n, qp->qp.sq.batch_fence);
+	} else if (op->what == TAP_WR_INLINE || op->what == TAP_WR_INLINE_LIST) {
+		for (i = 0; i < op->n; i++)
+			bytes += op->buf[i].length;
+		check_asked_inline(qp, bytes);
 	} else if (op->what == TAP_WR_UD_ADDR) {
 		wr->ah = op->ah;
 		check_queue_use_ah(wr);
@@ -244,10 +276,14 @@ void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 	struct check_obj *qp = check_obj_of(o);
 	struct check_queue *q = qp ? &qp->qp.sq : NULL;
 
+	if (op->what == TAP_WR_STARTING)
+		check_fork_used(o, "posts to");
 	if (!q)
 		return;
-	if (op->what == TAP_WR_STARTING)
+	if (op->what == TAP_WR_STARTING) {
 		check_request_state(qp, true);
+		check_thread_enter(qp, CHECK_SENDS);
+	}
 	pthread_mutex_lock(&qp->qp.lock);
 	if (op->what == TAP_WR_START)
 		q->batch = 0;
@@ -266,6 +302,8 @@ void check_wr_batch_end(struct tap_batch *b)
 	sends_of_thread++;
 	if (!qp)
 		return;
+	check_thread_leave(qp, CHECK_SENDS);
+	check_performance_post(qp, qp->qp.sq.batch == 1);
 	if (!b->abort && !b->ret) {
 		post_check_cq(qp->qp.scq);
 		return;

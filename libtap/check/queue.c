@@ -3,7 +3,7 @@
  * Queues of outstanding work requests: rings with the regions and CQs that the requests use. The
  * caller holds the lock of the queue pair.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 #include <stdlib.h>
 
@@ -179,6 +179,7 @@ void check_qp_new(struct check_obj *c)
 	}
 	c->qp.sig_all = init.sq_sig_all;
 	c->qp.cap = init.cap;
+	c->qp.asked_inline = init.cap.max_inline_data;
 	queue_init(&c->qp.sq, init.cap.max_send_wr);
 	c->qp.sq.lost = !c->qp.sq.ring;
 	/* Receives of an SRQ complete in any order, and belong to no queue pair before. */

@@ -4,7 +4,7 @@
  * an atomic, memory to which an outstanding READ still writes, a wr_id that is taken, more segments
  * than the queue pair has, and posts that go on although every request fails.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 #include "traces/calls/desc.h"
 
 #include <stdio.h>
@@ -44,9 +44,11 @@ void check_request_state(struct check_obj *qp, bool send)
 
 void check_request_target(const struct check_obj *qp, u64 wr_id, u32 opcode, u64 addr)
 {
-	if ((opcode != IBV_WR_ATOMIC_CMP_AND_SWP && opcode != IBV_WR_ATOMIC_FETCH_AND_ADD &&
-	     opcode != IBV_WR_ATOMIC_WRITE) ||
-	    !(addr % 8))
+	if (opcode != IBV_WR_ATOMIC_CMP_AND_SWP && opcode != IBV_WR_ATOMIC_FETCH_AND_ADD &&
+	    opcode != IBV_WR_ATOMIC_WRITE)
+		return;
+	check_asked_need(qp, "it uses atomics");
+	if (!(addr % 8))
 		return;
 	check_report(FINDING_WR_ATOMIC_ALIGN, (struct check_other){ NULL, 0 },
 		     "qp%u, wr_id 0x%llx: the remote address 0x%llx of an atomic is not a multiple "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The hooks of the checker. It only watches: each operation passes. */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 static bool check_start(void)
 {
@@ -10,13 +10,13 @@ static bool check_start(void)
 	return true;
 }
 
-static void check_fork_child(void)
+static void check_forked(void)
 {
 	check_stack_fork();
-	check_obj_fork();
+	check_report_fork();
+	check_fork_child(check_obj_fork());
 	check_mr_fork();
 	check_modify_fork();
-	check_report_fork();
 }
 
 static void check_finish(void)
@@ -29,6 +29,8 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 {
 	const void *first = (void *)(uintptr_t)c->args[0];
 
+	check_performance_break();
+	check_fork_called(c);
 	switch (c->call) {
 	case VCALL_ibv_destroy_qp:
 		check_qp_ending(first);
@@ -53,6 +55,14 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 		break;
 	case VCALL_rdma_connect:
 		check_id_connecting(first, (void *)(uintptr_t)c->args[1]);
+		break;
+	case VCALL_ibv_create_qp:
+	case VCALL_ibv_create_qp_ex:
+	case VCALL_rdma_create_qp_ex:
+		check_asked_qp_begin(c, (void *)(uintptr_t)c->args[1]);
+		break;
+	case VCALL_rdma_create_qp:
+		check_asked_qp_begin(c, (void *)(uintptr_t)c->args[2]);
 		break;
 	case VCALL_rdma_accept:
 		check_id_accepting(first, (void *)(uintptr_t)c->args[1]);
@@ -98,17 +108,73 @@ static void check_call_took_event(const struct tap_call *c)
 		check_call_took_cm_event(*(struct rdma_cm_event *const *)(uintptr_t)c->args[1]);
 }
 
+/* Calls that create an object, or ask for what the device has. */
+static void check_call_created(const struct tap_call *c)
+{
+	const void *first = (void *)(uintptr_t)c->args[0], *made = (void *)(uintptr_t)c->ret;
+	struct check_obj *o = NULL;
+
+	switch (c->call) {
+	case VCALL_ibv_query_device:
+	case VCALL_ibv_query_device_ex:
+	case VCALL_ibv_query_port:
+		check_asked_context(c);
+		break;
+	case VCALL_ibv_create_qp:
+	case VCALL_ibv_create_qp_ex:
+		check_asked_qp_end(c, made);
+		check_thread_call(c);
+		break;
+	case VCALL_ibv_alloc_parent_domain:
+	case VCALL_ibv_create_cq_ex:
+		check_thread_call(c);
+		break;
+	case VCALL_ibv_fork_init:
+		if (!c->failed)
+			check_fork_init();
+		break;
+	case VCALL_rdma_create_qp:
+	case VCALL_rdma_create_qp_ex:
+		check_asked_qp_end(c, ((const struct rdma_cm_id *)first)->qp);
+		break;
+	case VCALL_ibv_create_srq:
+	case VCALL_ibv_create_srq_ex:
+		o = c->failed ? NULL : check_obj_find(VOBJ_SRQ, made);
+		if (o)
+			check_asked_need(o, "it is an SRQ");
+		break;
+	case VCALL_ibv_alloc_mw:
+		o = c->failed ? NULL : check_obj_find(VOBJ_MW, made);
+		if (o)
+			check_asked_need(o, "it is a memory window");
+		break;
+	default:
+		break;
+	}
+}
+
+static void check_call_registered(const struct ibv_mr *ibmr)
+{
+	const struct check_obj *mr = check_obj_find(VOBJ_MR, ibmr);
+
+	if (mr)
+		check_performance_registered(mr);
+}
+
 static void check_call_end(struct tap_call *c)
 {
 	const void *first = (void *)(uintptr_t)c->args[0];
 	struct check_obj *qp;
 
+	check_call_created(c);
 	switch (c->call) {
 	case VCALL_ibv_reg_mr:
 	case VCALL_ibv_reg_mr_iova:
 	case VCALL_ibv_reg_mr_iova2:
 	case VCALL_ibv_rereg_mr:
 		check_mr_call(c);
+		if (!c->failed && c->call != VCALL_ibv_rereg_mr)
+			check_call_registered((void *)(uintptr_t)c->ret);
 		break;
 	case VCALL_ibv_bind_mw:
 		/* It posts a work request that nobody shows. */
@@ -167,11 +233,25 @@ static void check_object_gone(struct tap_obj *o)
 	check_obj_gone(c);
 }
 
+static enum tap_verdict check_poll_begin(struct tap_poll *p)
+{
+	struct check_obj *c = check_obj_of(p->obj);
+
+	check_fork_used(p->obj, "polls");
+	if (c && check_thread_enter(c, CHECK_COMPLETIONS))
+		check_performance_contended(c);
+	return TAP_PASS;
+}
+
 static void check_poll_end(struct tap_poll *p)
 {
 	struct check_obj *c = check_obj_of(p->obj);
 	int i;
 
+	if (c) {
+		check_thread_leave(c, CHECK_COMPLETIONS);
+		check_performance_poll(c, p->n, p->ret);
+	}
 	for (i = 0; c && i < p->ret; i++) {
 		check_completion(c, &p->wc[i]);
 		if (p->wc[i].status != IBV_WC_SUCCESS)
@@ -180,12 +260,27 @@ static void check_poll_end(struct tap_poll *p)
 	check_cq_polled(p->obj, p->ret < p->n);
 }
 
+static enum tap_verdict check_cqex_begin(struct tap_cqex *p)
+{
+	struct check_obj *c = check_obj_of(p->obj);
+
+	if (p->what == TAP_CQEX_START)
+		check_fork_used(p->obj, "polls");
+	if (c && p->what == TAP_CQEX_START && check_thread_enter(c, CHECK_COMPLETIONS))
+		check_performance_contended(c);
+	return TAP_PASS;
+}
+
 static void check_cqex_end(struct tap_cqex *p)
 {
 	struct check_obj *c = check_obj_of(p->obj);
 	struct ibv_wc wc;
 	u64 ts;
 
+	check_performance_break();
+	/* A start that finds nothing has no end. */
+	if (c && (p->what == TAP_CQEX_END || (p->what == TAP_CQEX_START && p->ret)))
+		check_thread_leave(c, CHECK_COMPLETIONS);
 	if (p->what != TAP_CQEX_END)
 		check_cq_polled(p->obj, p->ret == ENOENT);
 	if (!c || p->ret || p->what == TAP_CQEX_END)
@@ -202,7 +297,7 @@ static const struct tap_user check_user = {
 	.slot = TAP_CHECK,
 	.objects = true,
 	.start = check_start,
-	.fork_child = check_fork_child,
+	.fork_child = check_forked,
 	.finish = check_finish,
 	.call_begin = check_call_begin,
 	.call_end = check_call_end,
@@ -212,7 +307,9 @@ static const struct tap_user check_user = {
 	.post_end = check_post_end,
 	.wr = check_wr_call,
 	.wr_batch_end = check_wr_batch_end,
+	.poll_begin = check_poll_begin,
 	.poll_end = check_poll_end,
+	.cqex_begin = check_cqex_begin,
 	.cqex_end = check_cqex_end,
 	.cq_begin = check_cq_begin,
 	.cq_end = check_cq_end,

@@ -4,7 +4,7 @@
  * instance has, maybe in other instances, /proc/self/fdinfo tells; it is read only if the thread
  * has armed a CQ and not emptied it.
  */
-#include "libtap/check/object.h"
+#include "libtap/check/checks.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -75,6 +75,9 @@ requests AH:DESTROY:OUTSTANDING handle_gone ah1 is destroyed; send request wr_id
 identifiers ID:ACCEPT:DEPTH depth id[0-9]* is accepted with initiator_depth 3: the peer takes 2
 identifiers ID:PRIVATE:LONG private id[0-9]* is connected with 57 bytes of private data: at most 56
 identifiers ID:DESTROY:QP qp_left id[0-9]* is destroyed before its queue pair qp2
+processes OBJECT:THREAD:CONCURRENT single_threaded a thread polls cq2, which has no locks, and another one does so at the same time
+processes OBJECT:THREAD:CONCURRENT thread_domain a thread polls cq2, which has no locks
+processes OBJECT:FORK:CHILD fork_child the child of a fork makes a call about qp1 of its parent
 states QP:READS:PEER reads qp1 has max_rd_atomic 5, and its peer qp2 has max_dest_rd_atomic 4
 states QP:MTU:PEER mtu qp2 has a path MTU of 1024 bytes, and its peer qp1 of 512
 END
@@ -91,6 +94,10 @@ events CQ:EVENT:UNREAD unread cq1 was armed, and ch1 has an event
 events SRQ:LIMIT:NEVER srq_limit srq1 is destroyed, and its srq_limit was never set
 identifiers QP:RETRY:NONE connect_retry id[0-9]*: retry_count is 0
 identifiers QP:RNR:INFINITE connect_rnr id[0-9]*: rnr_retry_count is 7
+states DEVICE:PORT:UNASKED port qp1 uses a port of ctx1, whose state was not asked for
+states DEVICE:LIMITS:UNASKED srq srq1: it is an SRQ, and ctx1 was not asked whether its device has that
+requests WR:INLINE:UNASKED inline_unasked qp1: a request has 8 bytes of inline data, and the program asked for max_inline_data 0
+processes MR:FORK:UNSAFE fork_unsafe mr1 is registered when the program forks, and ibv_fork_init\(\) was not called
 states CQ:SIZE:DEPTH cq_depth cq1 has [0-9]* entries, and the queues that complete there have
 END
 CHECK=(--check=buffers)
@@ -99,6 +106,19 @@ buffers WR:BUFFER:WRITTEN written qp1, wr_id 0x1: its buffer .* was written befo
 buffers WR:BUFFER:WRITTEN written_inline qp1, wr_id 0x1: its buffer .* was written before
 buffers WR:BUFFER:UNMAPPED unmapped qp1, wr_id 0x1: its buffer .* was unmapped before
 buffers WR:RECEIVE:OVERLAP overlap qp2: receive wr_id 0x2 has memory of wr_id 0x1, which is outstanding
+END
+# Each alone: a program has several of them at a time.
+while read -r file name mistake text; do
+	CHECK=(--check="$name")
+	seeds <<<"$file $name $mistake $text"
+done <<'END'
+performance QP:SIGNAL:EACH signal_each qp1: 256 signaled requests one after the other
+performance WR:INLINE:UNUSED inline_unused qp1: 256 requests without IBV_SEND_INLINE, this one of 64 bytes
+performance WR:PAYLOAD:UNALIGNED unaligned qp1: 256 data segments of 4096 bytes or more
+performance WR:POST:SINGLE post_single qp2: 256 posts of one request each
+processes CQ:POLL:CONTENDED contended cq2: 16 polls began while another thread polled it
+performance CQ:POLL:SINGLE poll_single cq1: 256 polls for one completion
+performance MR:REG:REPEATED registered memory that was registered before is registered again, 64 times
 END
 CHECK=(--check)
 # The context, PD, channel, CQ, MR, and two QPs of one line, which a compiler may make two places of.

@@ -3,6 +3,8 @@
 #include "tests/lib/c/seed.h"
 
 const struct rc_opts seed_opts = {
+	.send_wr = SEED_DEPTH,
+	.recv_wr = SEED_DEPTH,
 	.send_sge = 1,
 	.recv_sge = 1,
 	.access = ALL,
@@ -36,13 +38,12 @@ void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,
 		    const struct rc_opts *second)
 {
 	const struct rc_opts *opts[2] = { first, second };
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
-		.cap = { SEED_DEPTH, SEED_DEPTH, 1, 1, 0 },
-	};
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
 	int i;
 
 	s->ctx = rc_open_first();
+	seed_must(!ibv_query_device(s->ctx, &s->dev) && !ibv_query_port(s->ctx, 1, &s->port),
+		  "query");
 	s->pd = ibv_alloc_pd(s->ctx);
 	s->chan = ibv_create_comp_channel(s->ctx);
 	s->cq = ibv_create_cq(s->ctx, cqe, NULL, s->chan, 0);
@@ -50,6 +51,13 @@ void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,
 	seed_must(s->pd && s->chan && s->cq && s->mr, "objects");
 	init.send_cq = init.recv_cq = s->cq;
 	for (i = 0; i < 2; i++) {
+		init.cap = (struct ibv_qp_cap){
+			.max_send_wr = opts[i]->send_wr,
+			.max_recv_wr = opts[i]->recv_wr,
+			.max_send_sge = opts[i]->send_sge,
+			.max_recv_sge = opts[i]->recv_sge,
+			.max_inline_data = opts[i]->inl,
+		};
 		s->qp[i] = ibv_create_qp(s->pd, &init);
 		seed_must(s->qp[i], "ibv_create_qp");
 	}

@@ -20,6 +20,8 @@
 
 struct seed {
 	bool wrong;
+	struct ibv_device_attr dev;
+	struct ibv_port_attr port;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_comp_channel *chan;

@@ -139,6 +139,24 @@ static void seed_segments(struct seed *s)
 	seed_close(s);
 }
 
+/* The device gives more than the program has asked for. */
+static void seed_inline_unasked(struct seed *s)
+{
+	struct rc_opts o = seed_opts;
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+
+	o.inl = s->wrong ? 0 : 8;
+	seed_open_with(s, 32, &o, &seed_opts);
+	wr = seed_request(s, &sge, IBV_WR_SEND, 1, 8);
+	wr.send_flags |= IBV_SEND_INLINE;
+	seed_must(!seed_receive(s, 2), "post");
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+	seed_poll(s);
+	seed_poll(s);
+	seed_close(s);
+}
+
 /* A WRITE fails; the program goes on for more than the queue's depth. */
 static void seed_ignored(struct seed *s)
 {
@@ -218,6 +236,7 @@ static const struct seed_case seeds[] = {
 	{ "wr_id", seed_wr_id },
 	{ "inline_large", seed_inline_large },
 	{ "segments", seed_segments },
+	{ "inline_unasked", seed_inline_unasked },
 	{ "ignored", seed_ignored },
 	{ "handle_gone", seed_handle_gone },
 };

@@ -69,6 +69,46 @@ static void seed_cq_depth(struct seed *s)
 	seed_close(s);
 }
 
+/* Moves a queue pair to IBV_QPS_INIT; rc_gid() would ask for the port. */
+static void seed_port(struct seed *s)
+{
+	struct ibv_context *ctx = rc_open_first();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 8, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = { .send_cq = cq, .recv_cq = cq, .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp;
+
+	init.qp_type = IBV_QPT_RC;
+	qp = ibv_create_qp(pd, &init);
+	seed_must(qp, "ibv_create_qp");
+	if (!s->wrong)
+		seed_must(!ibv_query_port(ctx, 1, &s->port), "ibv_query_port");
+	seed_must(!ibv_modify_qp(qp, &attr, rc_to(IBV_QPS_INIT, &seed_opts, NULL, 0, 0, &attr)),
+		  "INIT");
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(cq);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+}
+
+static void seed_srq(struct seed *s)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq_attr attr = { .srq_limit = 1 };
+	struct ibv_context *ctx = rc_open_first();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_srq *srq;
+
+	if (!s->wrong)
+		seed_must(!ibv_query_device(ctx, &s->dev), "ibv_query_device");
+	srq = ibv_create_srq(pd, &init);
+	seed_must(srq && !ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), "SRQ");
+	ibv_destroy_srq(srq);
+	ibv_dealloc_pd(pd);
+	ibv_close_device(ctx);
+}
+
 /* A completion without success has no other fields than wr_id, status, qp_num and vendor_err. */
 static void seed_fields(struct seed *s)
 {
@@ -89,9 +129,12 @@ static void seed_fields(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "timeout", seed_timeout },	 { "retry", seed_retry }, { "rnr_retry", seed_rnr_retry },
-	{ "rnr_timer", seed_rnr_timer }, { "reads", seed_reads }, { "mtu", seed_mtu },
-	{ "cq_depth", seed_cq_depth },	 { "psn", seed_psn },	  { "fields", seed_fields },
+	{ "timeout", seed_timeout },	 { "retry", seed_retry },
+	{ "rnr_retry", seed_rnr_retry }, { "rnr_timer", seed_rnr_timer },
+	{ "reads", seed_reads },	 { "mtu", seed_mtu },
+	{ "cq_depth", seed_cq_depth },	 { "psn", seed_psn },
+	{ "port", seed_port },		 { "srq", seed_srq },
+	{ "fields", seed_fields },
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/** DOC: the checks, on the objects that object.h describes. */
+#ifndef LIBTAP_CHECK_CHECKS_H
+#define LIBTAP_CHECK_CHECKS_H
+
+#include "libtap/check/object.h"
+
+struct pollfd;
+
+/* --- asked.c --- */
+
+/** check_asked_context() - the program has asked the device for what it has, or for a port. */
+void check_asked_context(const struct tap_call *c);
+/** check_asked_need() - an object needs what a device may not have: "it is an SRQ". */
+void check_asked_need(const struct check_obj *user, const char *what);
+/** check_asked_port() - a queue pair gets a port. */
+void check_asked_port(const struct check_obj *qp);
+/** check_asked_qp_begin(), check_asked_qp_end() - around a call that creates a queue pair. */
+void check_asked_qp_begin(struct tap_call *c, const void *attr);
+void check_asked_qp_end(const struct tap_call *c, const struct ibv_qp *qp);
+/** check_asked_inline() - a send with inline data is posted. */
+void check_asked_inline(const struct check_obj *qp, u64 bytes);
+
+/* --- request.c --- */
+
+/** check_request_target() - a request is posted that accesses remote memory at @addr. */
+void check_request_target(const struct check_obj *qp, u64 wr_id, u32 opcode, u64 addr);
+/** check_request_state() - whether the queue pair takes such requests; it is not locked. */
+void check_request_state(struct check_obj *qp, bool send);
+/** check_request_fence() - @wr is about to be added. @fence: it waits for READs */
+void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, bool fence);
+/** check_request_id() - @wr was added. */
+void check_request_id(const struct check_obj *qp, const struct check_queue *q,
+		      const struct check_wr *wr);
+/** check_request_refused() - say why a post has failed. */
+void check_request_refused(const struct check_obj *qp, const struct tap_post *p);
+/** check_request_ignores() - a request is posted, maybe after others have failed. */
+void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
+
+/** check_request_reads_memory() - whether a send of this opcode reads its data segments. */
+bool check_request_reads_memory(u32 opcode);
+/**
+ * check_request_find_overlap() - find another request of a queue that has memory of @wr.
+ * @reads: only among READs and atomics
+ * Return: NULL: none.
+ */
+const struct check_wr *check_request_find_overlap(const struct check_queue *q,
+						  const struct check_wr *wr, bool reads);
+
+/* --- buffer.c --- */
+
+/** check_buffer_owned() - a send has its data segments, and is about to be posted. */
+void check_buffer_owned(struct check_wr *wr);
+/** check_buffer_returned() - its completion, or that of a later one, is polled. */
+void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr);
+/** check_buffer_target() - the device may write to these segments. */
+void check_buffer_target(const struct tap_obj *ctx, const struct ibv_sge *sge, size_t n);
+/** check_buffer_receive() - a receive was added. */
+void check_buffer_receive(const struct check_obj *qp, const struct check_wr *wr);
+
+/* --- performance.c --- */
+
+/** check_performance_break() - a call ends a run of posts or polls of this thread. */
+void check_performance_break(void);
+/** check_performance_added() - a send request was added to its queue. */
+void check_performance_added(struct check_obj *qp, const struct check_wr *wr);
+/** check_performance_payload() - it has data segments, and reads them. */
+void check_performance_payload(struct check_obj *qp, const struct check_wr *wr);
+/** check_performance_post() - a post has begun, of one request or of several. */
+void check_performance_post(const struct check_obj *qp, bool single);
+/** check_performance_poll() - a poll with room for @room completions has @found as many. */
+void check_performance_poll(const struct check_obj *cq, int room, int found);
+/** check_performance_contended() - a poll has begun while another thread polls. */
+void check_performance_contended(struct check_obj *cq);
+/** check_performance_registered() - a region was registered. */
+void check_performance_registered(const struct check_obj *mr);
+
+/* --- post.c --- */
+
+enum tap_verdict check_post_begin(struct tap_post *p);
+void check_post_end(struct tap_post *p);
+void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
+void check_wr_batch_end(struct tap_batch *b);
+/** check_post_sends_of_thread() - how often this thread has posted sends. */
+u64 check_post_sends_of_thread(void);
+
+/* --- completion.c --- */
+
+/** check_completion_spoil() - overwrite what a failed completion leaves undefined. */
+void check_completion_spoil(struct ibv_wc *wc);
+/** check_completion() - the program gets a completion of @cq. */
+void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
+
+/* --- ending.c --- */
+
+/** check_qp_ending(), check_mr_ending(), check_ah_ending() - before one is destroyed. */
+void check_qp_ending(const void *qp);
+void check_mr_ending(const void *mr);
+void check_ah_ending(const void *ah);
+/** check_busy() - a call has failed to destroy an object, which others use. */
+void check_busy(enum vobj kind, const void *obj);
+
+/* --- event.c --- */
+
+enum tap_verdict check_cq_begin(struct tap_cqop *p);
+void check_cq_end(struct tap_cqop *p);
+/** check_cq_polled() - a poll has ended. @emptied: it has found less than it could have returned */
+void check_cq_polled(const struct tap_obj *cq, bool emptied);
+/** check_cq_ending() - before a CQ is destroyed. */
+void check_cq_ending(const void *cq);
+/** check_srq_limited() - ibv_modify_srq() has succeeded; check_srq_ending(): before its end. */
+void check_srq_limited(const struct tap_call *c);
+void check_srq_ending(const void *srq);
+/** check_async_event() - an asynchronous event was taken (@by 1), or acknowledged (-1). */
+void check_async_event(const struct ibv_async_event *event, int by);
+/** check_cm_event() - the same of the rdma_cm. */
+void check_cm_event(const struct rdma_cm_event *event, int by);
+/** check_events_ending() - before an object is destroyed that may have such events. */
+void check_events_ending(enum vobj kind, const void *obj);
+
+/** check_cq_is_suspect() - this thread has armed a CQ that was polled, and not emptied it since. */
+bool check_cq_is_suspect(const struct check_obj *c);
+/** check_cq_report_lost() - it waits for that CQ now. */
+void check_cq_report_lost(struct check_obj *c);
+
+/* --- wait.c --- */
+
+/** check_wait() - a thread is about to wait for descriptors. */
+void check_wait(const struct pollfd *fds, size_t n);
+
+/* --- modify.c --- */
+
+/** check_modify_failed() - say why ibv_modify_qp() has returned EINVAL. */
+void check_modify_failed(const struct tap_call *c);
+
+/* --- identifier.c --- */
+
+/** check_id_event() - the program has taken an event. */
+void check_id_event(const struct rdma_cm_event *event);
+/** check_id_connecting() - before rdma_connect(). @param: may be NULL */
+void check_id_connecting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
+/** check_id_accepting() - before rdma_accept(). @param: may be NULL */
+void check_id_accepting(const struct rdma_cm_id *cm_id, const struct rdma_conn_param *param);
+/** check_id_ending() - before rdma_destroy_id(). */
+void check_id_ending(const struct rdma_cm_id *cm_id);
+
+/* --- attribute.c --- */
+
+/** check_modify_done() - ibv_modify_qp() has succeeded. */
+void check_modify_done(const struct tap_call *c);
+/** check_modify_fork() - in a child: it has no queue pairs yet. */
+void check_modify_fork(void);
+
+#endif

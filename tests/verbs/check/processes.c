@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Mistakes with threads and processes. */
+#include "tests/lib/c/seed.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SEED_POLLS  200000
+#define SEED_ROUNDS 64
+
+/* Two threads poll a CQ that was created for one; those of the twin take turns. */
+struct seed_pollers {
+	struct ibv_cq *cq;
+	bool take_turns;
+	pthread_mutex_t turn;
+	pthread_barrier_t start;
+};
+
+static void *seed_poll_much(void *arg)
+{
+	struct seed_pollers *p = arg;
+	struct ibv_wc wc;
+	int i;
+
+	pthread_barrier_wait(&p->start);
+	for (i = 0; i < SEED_POLLS; i++) {
+		if (p->take_turns)
+			pthread_mutex_lock(&p->turn);
+		ibv_poll_cq(p->cq, 1, &wc);
+		if (p->take_turns)
+			pthread_mutex_unlock(&p->turn);
+	}
+	return NULL;
+}
+
+static void seed_poll_by_two(struct seed *s, struct ibv_cq *cq)
+{
+	struct seed_pollers p = { .cq = cq, .take_turns = !s->wrong };
+	pthread_t other;
+
+	pthread_mutex_init(&p.turn, NULL);
+	pthread_barrier_init(&p.start, NULL, 2);
+	seed_must(!pthread_create(&other, NULL, seed_poll_much, &p), "thread");
+	seed_poll_much(&p);
+	pthread_join(other, NULL);
+	pthread_barrier_destroy(&p.start);
+}
+
+static void seed_single_threaded(struct seed *s)
+{
+	struct ibv_cq_init_attr_ex init = {
+		.cqe = 32,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *cq;
+
+	seed_open(s, 32);
+	cq = ibv_create_cq_ex(s->ctx, &init);
+	seed_must(cq, "ibv_create_cq_ex");
+	seed_poll_by_two(s, ibv_cq_ex_to_cq(cq));
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	seed_close(s);
+}
+
+static void seed_thread_domain(struct seed *s)
+{
+	struct ibv_td_init_attr td_init = { 0 };
+	struct ibv_parent_domain_init_attr domain_init = { 0 };
+	struct ibv_cq_init_attr_ex init = { .cqe = 32, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD };
+	struct ibv_cq_ex *cq;
+
+	seed_open(s, 32);
+	domain_init.pd = s->pd;
+	domain_init.td = ibv_alloc_td(s->ctx, &td_init);
+	seed_must(domain_init.td, "ibv_alloc_td");
+	init.parent_domain = ibv_alloc_parent_domain(s->ctx, &domain_init);
+	seed_must(init.parent_domain, "ibv_alloc_parent_domain");
+	cq = ibv_create_cq_ex(s->ctx, &init);
+	seed_must(cq, "ibv_create_cq_ex");
+	seed_poll_by_two(s, ibv_cq_ex_to_cq(cq));
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	ibv_dealloc_pd(init.parent_domain);
+	ibv_dealloc_td(domain_init.td);
+	seed_close(s);
+}
+
+/* A thread that polls while another one is between ibv_start_poll() and ibv_end_poll(). */
+struct seed_contender {
+	struct ibv_cq_ex *cq;
+	sem_t go, done;
+	pthread_t thread;
+};
+
+static void seed_poll_for(struct ibv_cq_ex *cq, sem_t *while_polling, unsigned int us)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+
+	if (ibv_start_poll(cq, &attr))
+		return;
+	if (while_polling)
+		sem_post(while_polling);
+	usleep(us);
+	ibv_end_poll(cq);
+}
+
+static void *seed_contend(void *arg)
+{
+	struct seed_contender *c = arg;
+	int i;
+
+	for (i = 0; i < SEED_ROUNDS; i++) {
+		while (sem_wait(&c->go))
+			;
+		seed_poll_for(c->cq, NULL, 0);
+		sem_post(&c->done);
+	}
+	return NULL;
+}
+
+/* Receives that are flushed: completions that are there at once. */
+static struct ibv_qp *seed_fill(struct seed *s, struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr init = { .send_cq = cq, .recv_cq = cq };
+	struct ibv_recv_wr wr = { .wr_id = 1 }, *bad;
+	struct ibv_qp_attr attr;
+	struct ibv_qp *qp;
+	int i;
+
+	init.qp_type = IBV_QPT_RC;
+	init.cap = (struct ibv_qp_cap){ 1, 2 * SEED_ROUNDS, 1, 1, 0 };
+	qp = ibv_create_qp(s->pd, &init);
+	seed_must(qp, "ibv_create_qp");
+	seed_must(!ibv_modify_qp(qp, &attr, rc_to(IBV_QPS_INIT, &seed_opts, NULL, 0, 0, &attr)),
+		  "INIT");
+	for (i = 0; i < 2 * SEED_ROUNDS; i++)
+		seed_must(!ibv_post_recv(qp, &wr, &bad), "post");
+	attr.qp_state = IBV_QPS_ERR;
+	seed_must(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "ERR");
+	return qp;
+}
+
+/* The twin's other thread polls when this one has ended. */
+static void seed_contended(struct seed *s)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 2 * SEED_ROUNDS };
+	struct seed_contender c;
+	struct ibv_qp *qp;
+	int i;
+
+	seed_open(s, 32);
+	c.cq = ibv_create_cq_ex(s->ctx, &init);
+	seed_must(c.cq && !sem_init(&c.go, 0, 0) && !sem_init(&c.done, 0, 0), "ibv_create_cq_ex");
+	qp = seed_fill(s, ibv_cq_ex_to_cq(c.cq));
+	seed_must(!pthread_create(&c.thread, NULL, seed_contend, &c), "thread");
+	for (i = 0; i < SEED_ROUNDS; i++) {
+		seed_poll_for(c.cq, s->wrong ? &c.go : NULL, 1000);
+		if (!s->wrong)
+			sem_post(&c.go);
+		while (sem_wait(&c.done))
+			;
+	}
+	pthread_join(c.thread, NULL);
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(ibv_cq_ex_to_cq(c.cq));
+	seed_close(s);
+}
+
+/* --- forks --- */
+
+/* A child that ends with this function. */
+static void seed_fork(struct seed *s, void (*run)(struct seed *s))
+{
+	int status = 0;
+	pid_t child = fork();
+
+	seed_must(child >= 0, "fork");
+	if (!child) {
+		run(s);
+		_exit(0);
+	}
+	seed_must(waitpid(child, &status, 0) == child && !status, "child");
+}
+
+static void seed_do_nothing(struct seed *s)
+{
+	(void)s;
+}
+
+static void seed_fork_unsafe(struct seed *s)
+{
+	if (!s->wrong)
+		seed_must(!ibv_fork_init(), "ibv_fork_init");
+	seed_open(s, 32);
+	seed_fork(s, seed_do_nothing);
+	seed_close(s);
+}
+
+static void seed_break_connection(struct seed *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	ibv_modify_qp(s->qp[0], &attr, IBV_QP_STATE);
+}
+
+static void seed_fork_child(struct seed *s)
+{
+	seed_open(s, 32);
+	seed_fork(s, s->wrong ? seed_break_connection : seed_do_nothing);
+	seed_close(s);
+}
+
+static const struct seed_case seeds[] = {
+	{ "single_threaded", seed_single_threaded },
+	{ "thread_domain", seed_thread_domain },
+	{ "contended", seed_contended },
+	{ "fork_unsafe", seed_fork_unsafe },
+	{ "fork_child", seed_fork_child },
+};
+
+int main(int argc, char **argv)
+{
+	return seed_main(argc, argv, seeds, sizeof(seeds) / sizeof(seeds[0]));
+}
