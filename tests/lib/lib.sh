@@ -171,13 +171,20 @@ pair_complaints() {
 	grep -vE '^[-* ]*$|(local|remote) address:|^ *GID:' "$1" | sed '14,${$!d}; 13{$!s/.*/.../}'
 }
 
-# did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or with 255 because of
-# a race in rping itself: at its end the main thread destroys the channel just before the other thread reads from it.
-# FILE then has no other complaint (buffered stdout may stand before it in the line); state 10 is DISCONNECTED.
+# did_well STATUS FILE - whether a program that printed FILE has done its work: it ended with 0, or rping_reap() had to
+# end it, or with 255 because of a race in rping itself: at its end the main thread destroys the channel just before
+# the other thread reads from it. FILE then has no other complaint (buffered stdout may stand before it in the line);
+# state 10 is DISCONNECTED.
 did_well() {
+	local reaped
 	[ "$1" = 0 ] && return
-	[ "$1" = 255 ] && grep -q "rdma_get_cm_event: " "$2" &&
-		! grep -v "wait for RDMA_READ_ADV state 10$" "$2" | grep -qE "wait for |failed|error|mismatch"
+	if [ "$1" = 143 ]; then
+		reaped=("$TEST_DIR"/reaped.*)
+		rm "${reaped[0]}" 2>/dev/null || return
+	elif [ "$1" != 255 ] || ! grep -q "rdma_get_cm_event: " "$2"; then
+		return 1
+	fi
+	! grep -v "wait for RDMA_READ_ADV state 10$" "$2" | grep -qE "wait for |failed|error|mismatch"
 }
 
 # no_report - whether perftest gave up because it could not calibrate its clock: it compares the TSC with

@@ -17,6 +17,33 @@ cm_listens() {
 	[[ $ids =~ \"space\":\"$1\",[^}]*\"state\":\"LISTEN\",[^}]*\"source\":\"[^\"]*:$2\" ]]
 }
 
+# rping_finished - print the pids of the rpings in a status that have nothing left of verbs and rdma_cm
+rping_finished() {
+	json "' '.join(str(c['pid']) for c in d['clients'] if c['name'] == 'rping' and
+		not c['qps'] + c['cqs'] + c['mrs'] + c['pds'] and c['pid'] not in {i.get('pid') for i in d['ids']})" 2>/dev/null
+}
+
+# rping_reap FABRIC... - run in the background until the test ends, it ends each rping that has finished and cannot
+# exit; did_well() accepts that end. From rdma-core 59 on rping's second thread waits in poll() and then calls
+# rdma_get_cm_event(). If the main thread calls rdma_destroy_id() in between, that takes the event away, as the kernel's
+# does, and the main thread joins a thread that waits indefinitely.
+rping_reap() {
+	local fabric now before='' pid
+	# A program that starts or ends gets further within this time.
+	while kill -0 $$ && sleep $((5 * SLOW * PATIENCE)); do
+		now=
+		for fabric in "$@"; do
+			now+=" $(status_json --fabric "$fabric" 2>/dev/null | rping_finished)"
+			[ "$SETTING" != fabrics ] ||
+				now+=" $(client_status --fabric "$fabric" 2>/dev/null | rping_finished)"
+		done
+		for pid in $now; do
+			[[ " $before " != *" $pid "* ]] || { : >"$TEST_DIR/reaped.$pid" && kill "$pid"; }
+		done
+		before=$now
+	done
+}
+
 # cm_start SPACE PORT COMMAND... - start a server in the background and wait until it listens in SPACE (TCP,
 # UDP, IB, or a plain TCP-SOCKET or UDP-SOCKET); its pid is in SERVER, its output in $TEST_DIR/server.out.
 cm_start() {

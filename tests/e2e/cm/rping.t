@@ -7,6 +7,7 @@
 need rping
 
 here=$ADDR
+rping_reap default isolated >/dev/null 2>&1 &
 
 # ping SERVER-ARGS CLIENT-ARGS... - both sides, by IPv4
 ping() {
