@@ -11,6 +11,7 @@
 struct posted {
 	u64 wr_id;
 	u64 at;
+	u32 opcode;
 };
 
 struct sendq {
@@ -42,7 +43,7 @@ void *trace_queue_room(void *entries, size_t size, size_t *first, size_t *n, siz
 	return all;
 }
 
-static int trace_sum_posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
+static int trace_sum_posted(struct queues *all, u32 qp, const struct posted *wr)
 {
 	struct sendq *q;
 	void *more;
@@ -60,7 +61,7 @@ static int trace_sum_posted(struct queues *all, u32 qp, u64 wr_id, u64 at)
 	if (!more)
 		return -ENOMEM;
 	q->wr = more;
-	q->wr[q->n++] = (struct posted){ .wr_id = wr_id, .at = at };
+	q->wr[q->n++] = *wr;
 	return 0;
 }
 
@@ -74,6 +75,11 @@ static u32 trace_latency_bucket(u64 ns)
 	return (bit - 3) * 16 + (u32)((ns >> (bit - 4)) & 15);
 }
 
+u64 trace_latency_bucket_begin(u32 i)
+{
+	return i < 16 ? i : (16ULL + i % 16) << (i / 16 - 1);
+}
+
 u64 trace_latency_at(const struct vt_lat *l, u32 of_1000)
 {
 	u64 left = l->n * of_1000 / 1000, top;
@@ -81,7 +87,7 @@ u64 trace_latency_at(const struct vt_lat *l, u32 of_1000)
 
 	for (i = 0; i < ARRAY_SIZE(l->bucket); i++) {
 		if (l->bucket[i] > left) {
-			top = i < 16 ? i : (16ULL + i % 16) << (i / 16 - 1);
+			top = trace_latency_bucket_begin(i);
 			return top < l->min ? l->min : top > l->max ? l->max : top;
 		}
 		left -= l->bucket[i];
@@ -113,8 +119,11 @@ static void trace_sum_completion(struct vt_sum *s, struct queues *all, const str
 	for (i = q->first; i < q->n; i++) {
 		if (q->wr[i].wr_id != wc->wr_id)
 			continue;
-		if (at >= q->wr[i].at)
+		if (at >= q->wr[i].at) {
 			trace_latency_add(&s->lat, at - q->wr[i].at);
+			if (q->wr[i].opcode < WR_COUNT)
+				trace_latency_add(&s->op_lat[q->wr[i].opcode], at - q->wr[i].at);
+		}
 		q->first = i + 1;
 		return;
 	}
@@ -135,7 +144,8 @@ static int trace_sum_post(struct vt_sum *s, struct queues *all, const struct vt_
 		s->wrs[wr->opcode & 255]++;
 		s->wr_bytes[wr->opcode & 255] += trace_wr_bytes(wr);
 		s->bytes += trace_wr_bytes(wr);
-		if (trace_sum_posted(all, post->obj, wr->wr_id, rec->t_begin))
+		if (trace_sum_posted(all, post->obj,
+				     &(struct posted){ wr->wr_id, rec->t_begin, wr->opcode }))
 			return -ENOMEM;
 	}
 	return 0;

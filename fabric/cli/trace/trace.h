@@ -55,11 +55,14 @@ struct vt_sum {
 	u64 dm_copies, dm_bytes;
 	u64 notifies, events, notes, unfinished;
 	u64 mem_bytes;
-	struct vt_lat lat;
+	struct vt_lat lat; /* from post to completion */
+	struct vt_lat op_lat[WR_COUNT]; /* the same, by opcode */
 };
 
 /** trace_sum_program() - count a program's records. Return: 0 or -ENOMEM. */
 int trace_sum_program(const struct vt_program *p, struct vt_sum *s);
+/** trace_latency_bucket_begin() - the shortest time of a bucket. */
+u64 trace_latency_bucket_begin(u32 i);
 /** trace_latency_at() - the latency that @of_1000 of 1000 do not exceed. */
 u64 trace_latency_at(const struct vt_lat *l, u32 of_1000);
 
