@@ -138,6 +138,8 @@ $(BUILD)/obj/%.o: %.c
 
 # Built-in profiles are the files themselves.
 $(BUILD)/obj/fabric/common/profile_builtin.o: $(wildcard profiles/*.conf)
+# The viewer of a report as well.
+$(BUILD)/obj/fabric/cli/report/page.o: $(wildcard fabric/cli/report/viewer/*)
 
 include mk/tests.mk
 include mk/arm64.mk

@@ -6,7 +6,8 @@
 #	build	to compile
 #	demo	to compile, and what `make demo` runs
 #	test	to compile, and all programs and libraries that tests use
-#	services	programs that tests use, and that Debian also starts as services: for CI, no set of a developer
+#	services	large programs that tests use, and those that Debian also starts as services: for CI, no set
+#		of a developer
 #	guest	to compile, and what makes and runs the guests of tests/guest/
 #	arm64	to compile for arm64 (tests/arm64.sh has the libraries), and what runs it
 #	apps	to compile, and the applications of docs/guide/applications.md
@@ -21,13 +22,13 @@ DEMO="perftest ibverbs-utils"
 TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy python3-pytest python3-pip python3-setuptools python3-wheel tshark gzip procps util-linux iproute2 pkg-config g++ check libcmocka-dev libgtest-dev abigail-tools
-	python3-prometheus-client python3-junitparser perl tmux"
+	python3-prometheus-client python3-junitparser perl tmux tidy"
 ARM64="gcc libc6-dev make gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static dpkg tar util-linux"
 GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 procps util-linux iproute2"
-SERVICES="prometheus prometheus-node-exporter"
+SERVICES="prometheus prometheus-node-exporter chromium"
 DEB="build-essential debhelper dpkg-dev faketime libcunit1-dev python3"
 
 packages=

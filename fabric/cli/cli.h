@@ -50,6 +50,7 @@ int verb_capture_start(struct opts *o, const struct fabric_paths *p, int argc, c
 int verb_capture_stop(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_capture_list(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_inject(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
+int verb_report(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_trace_show(struct opts *o, const struct fabric_paths *p, int argc, char **argv);
 int verb_trace_stat(struct opts *o, const struct fabric_paths *p, int argc, char **argv);

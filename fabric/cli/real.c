@@ -5,7 +5,8 @@
  * On real devices the emulator has no part in what a program does, so nothing is preloaded and
  * nothing is set: the program finds what it would find without rdmaemu. There are two exceptions:
  * where devices are named, the tap hides the others (libtap/users/device_mask.c); and a run with
- * fault rules, --explain, --junit or --tap has a fabric without devices, which holds the rules and
+ * fault rules, --explain, --junit, --tap or --report has a fabric without devices, which holds the
+ * rules and
  * the journal. The tap asks it about calls that rules name, and tells it what fails
  * (libtap/users/faults.c).
  *
@@ -89,7 +90,7 @@ static bool real_is_given(const struct opts *o, opt_set set, enum opt_level leve
 /* Whether the options ask for a fabric: for rules, or for a journal. */
 static bool real_wants_fabric(const struct opts *o)
 {
-	return o->explain || o->junit[0] || o->tap[0] ||
+	return o->explain || o->junit[0] || o->tap[0] || o->report[0] ||
 	       real_is_given(o, REAL_RULE_OPTIONS, real_min_level()) ||
 	       (o->real == REAL_YES && real_is_given(o, REAL_FABRIC_OPTIONS, LEVEL_FLAG));
 }
@@ -143,6 +144,7 @@ static void real_choose_fabric(struct opts *o)
 	o->gen_suppressions = all.gen_suppressions;
 	memcpy(o->junit, all.junit, sizeof(o->junit));
 	memcpy(o->tap, all.tap, sizeof(o->tap));
+	memcpy(o->report, all.report, sizeof(o->report));
 	o->dry_run = all.dry_run;
 	o->fresh = all.fresh;
 	o->linger_ms = all.linger_ms;

@@ -10,6 +10,7 @@
 #include "fabric/cli/program_check.h"
 #include "fabric/cli/real.h"
 #include "fabric/cli/record.h"
+#include "fabric/cli/report/run.h"
 #include "fabric/cli/run_result.h"
 #include "fabric/cli/scenario.h"
 #include "fabric/common/parse.h"
@@ -226,7 +227,7 @@ static int run_set_number(const struct opts *o, u32 *run)
 	u64 n;
 
 	if (outer && !o->scenario[0] && !o->explain && !o->capture[0] && !o->junit[0] &&
-	    !o->tap[0] && parse_number(outer, ~0u, &n))
+	    !o->tap[0] && !o->report[0] && parse_number(outer, ~0u, &n))
 		*run = (u32)n;
 	while (!*run)
 		if (getrandom(run, sizeof(*run), 0) < 0 && errno != EINTR)
@@ -270,7 +271,7 @@ static int run_real_checked(const struct opts *o, char **argv)
 /* Stay as the program's parent, to report at its end. */
 static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32 run, char **argv)
 {
-	enum run_result result, written = RUN_DONE;
+	enum run_result result, written = RUN_DONE, page = RUN_DONE;
 	struct run_clock began;
 	int status, ret;
 
@@ -281,6 +282,9 @@ static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32
 	result = run_report_print(o, p, run, wrapper_innermost(argv));
 	if (run_result_is_wanted(o))
 		written = run_result_write(o, p, run, argv, status, &began);
+	if (report_run_is_wanted(o))
+		page = report_run_write(o, p, run, argv, status, &began);
+	written = written > page ? written : page;
 	return run_end_as(o, result > written ? result : written, status);
 }
 
@@ -314,7 +318,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	}
 	if (program_check_command(argv))
 		return EXIT_CANNOT_EXEC;
-	if (run_set_number(o, &run))
+	if (run_set_number(o, &run) || report_run_prepare(o))
 		return EXIT_TROUBLE;
 	sock = ctl_start(o, p, flags, run, &m);
 	if (sock < 0 || scenario_add(&s, sock, o, PROTO_F_RUN))
@@ -326,7 +330,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	if (run_set_env(o, p, &m) || run_set_check_env(o) || (o->out[0] && record_start(o, argv)) ||
 	    run_capture_start(o, p) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
-	parent = run_report_is_wanted(o, p) || run_result_is_wanted(o);
+	parent = run_report_is_wanted(o, p) || run_result_is_wanted(o) || report_run_is_wanted(o);
 	if (run_end_lease_setup(o, sock, m.flags, parent))
 		return EXIT_TROUBLE;
 	if (parent)

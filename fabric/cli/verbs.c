@@ -19,8 +19,8 @@ static const struct verb verbs[] = {
 	  .args = "[OPTION]... [--] PROGRAM [ARG]...",
 	  .summary = "Run a program on a fabric, which it starts if needed",
 	  .help = "rdmaemu becomes the program and passes on its exit status, its signals and its "
-		  "terminal. With --explain, --check, --capture, --junit, --tap or fault rules it "
-		  "stays as the program's parent, and passes them on all the same.\n"
+		  "terminal. With --explain, --check, --capture, --junit, --tap, --report or fault "
+		  "rules it stays as the program's parent, and passes them on all the same.\n"
 		  "A fabric that a run has started begins anew for the next one when no program "
 		  "is left on it.\n"
 		  "With --real nothing is preloaded and no fabric is used: the program sees what "
@@ -37,7 +37,7 @@ static const struct verb verbs[] = {
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
 		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_JUNIT) |
-		   OPT_BIT(OPT_TAP) | CHECK | LEND,
+		   OPT_BIT(OPT_TAP) | OPT_BIT(OPT_REPORT) | CHECK | LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
@@ -121,6 +121,22 @@ static const struct verb verbs[] = {
 	  .node_help = "only entries about this node",
 	  .no_env = OPT_BIT(OPT_NODE),
 	  .run = verb_log },
+	{ .name = "report",
+	  .args = "[OPTION]... PAGE.html [FILE|DIR]...",
+	  .summary = "Make a page for a browser of what happened",
+	  .help = "It has what went wrong and why, rules, completions, packets as a ladder, rates, "
+		  "latencies, memory and the journal. FILEs are captures, kept journals and JSON "
+		  "of "
+		  "'rdmaemu log', 'fault list', 'status' and 'run --check-json', and DIRs traces. "
+		  "Without any it is about the fabric that is running, or has ended last. The page "
+		  "needs no network and no other file.\n"
+		  "'rdmaemu run --report' makes such a page of a run.",
+	  .flags = VERB_COMMON,
+	  .group = GROUP_FABRIC,
+	  .arg = ARG_FILE,
+	  .parse = PARSE_ANYWHERE,
+	  .expected = "a name for the page, which ends in .html",
+	  .run = verb_report },
 	{ .name = "port up",
 	  .args = "[OPTION]...",
 	  .summary = "Bring ports up: IBV_EVENT_PORT_ACTIVE, packets pass again",

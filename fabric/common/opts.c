@@ -92,6 +92,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 			"write results of the program and the fault rules to FILE, as JUnit XML" },
 	[OPT_TAP] = { "tap", 0, "FILE", NULL, false,
 		      "write results of the program and the fault rules to FILE, as TAP" },
+	[OPT_REPORT] = { "report", 0, "FILE.html", NULL, false,
+			 "write what happened in the run to FILE.html, a page for a browser" },
 	[OPT_TRACE] = { "trace", 0, "FILE", NULL, false,
 			"capture that contains the packets, pcap or pcapng" },
 	[OPT_NODES] = { "nodes", 0, "NAME=ADDRESS,...", NULL, false,

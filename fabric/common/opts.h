@@ -75,6 +75,7 @@ enum opt_id {
 	OPT_EXPLAIN,
 	OPT_JUNIT,
 	OPT_TAP,
+	OPT_REPORT,
 	OPT_TRACE,
 	OPT_NODES,
 	OPT_CAPTURE,
@@ -278,6 +279,7 @@ struct opts {
 	bool gen_suppressions;
 	char junit[PATH_MAX]; /* "": not given */
 	char tap[PATH_MAX]; /* likewise */
+	char report[PATH_MAX]; /* likewise */
 	char chrome[PATH_MAX]; /* likewise */
 	char lend[2]; /* RDMAEMU_LEND of the program; "": as it is */
 	bool batch;

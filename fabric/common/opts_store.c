@@ -295,6 +295,7 @@ static const struct opt_value {
 	[OPT_EXPLAIN] = A_SWITCH(explain),
 	[OPT_JUNIT] = A_TEXT(junit, "a file"),
 	[OPT_TAP] = A_TEXT(tap, "a file"),
+	[OPT_REPORT] = A_TEXT(report, "a file"),
 	[OPT_TRACE] = A_TEXT(trace, "a file"),
 	[OPT_NODES] = A_TEXT(nodes, "NAME=ADDRESS,..."),
 	[OPT_CAPTURE] = A_TEXT(capture, "a file"),

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Packets in a page: a JSON object of columns, compressed, and what they refer to. */
+#include "fabric/cli/report/report.h"
+#include "fabric/common/json.h"
+#include "fabric/fault/parse.h"
+#include "traces/formats/roce.h"
+#include "emulator/ib.h"
+
+#include <stdlib.h>
+
+static struct json_object *columns_hosts(const struct report_packets *p)
+{
+	struct json_object *all = json_object_new_array(), *o;
+	u32 i;
+
+	for (i = 0; i < p->n_hosts; i++) {
+		o = json_object_new_object();
+		json_add_str(o, "address", p->host[i].address);
+		if (p->host[i].node)
+			json_add_str(o, "node", p->strings.text[p->host[i].node - 1]);
+		json_append(all, o);
+	}
+	return all;
+}
+
+static struct json_object *columns_flows(const struct report_packets *p)
+{
+	static const char *const transports[] = { "RC", "UC", "RD", "UD", "CNP", "XRC" };
+	struct json_object *all = json_object_new_array(), *o;
+	const struct report_flow *f;
+	u32 i;
+
+	for (i = 0; i < p->n_flows; i++) {
+		f = &p->flow[i];
+		o = json_object_new_object();
+		json_add_int(o, "from", f->from);
+		json_add_int(o, "to", f->to);
+		if (f->from_qpn <= IB_QPN_MASK)
+			json_add_int(o, "from_qpn", f->from_qpn);
+		json_add_int(o, "to_qpn", f->to_qpn);
+		json_add_str(o, "transport",
+			     f->transport < ARRAY_SIZE(transports) ? transports[f->transport]
+								   : "?");
+		if (f->conn)
+			json_add_int(o, "connection", f->conn);
+		json_append(all, o);
+	}
+	return all;
+}
+
+static struct json_object *columns_texts(const struct report_packets *p)
+{
+	struct json_object *all = json_object_new_array();
+	u32 i;
+
+	for (i = 0; i < p->strings.n; i++)
+		json_append(all, json_object_new_string(p->strings.text[i]));
+	return all;
+}
+
+/* Names by the lower five bits of the BTH's opcode. */
+static struct json_object *columns_opcodes(void)
+{
+	struct json_object *all = json_object_new_array();
+	u32 i;
+
+	for (i = 0; i < 32; i++)
+		json_append(all, json_object_new_string(i == ROCE_FLUSH ? "FLUSH"
+							: roce_headers((u8)i) & ROCE_KNOWN
+								? fault_op_name(i)
+								: "?"));
+	return all;
+}
+
+struct json_object *packets_about(const struct report_packets *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add_int(o, "count", p->n);
+	json_add_int(o, "left_out", p->total - p->n);
+	json_add(o, "cut", json_object_new_boolean(p->cut));
+	json_add(o, "earlier", json_object_new_boolean(p->earlier));
+	json_add(o, "opcodes", columns_opcodes());
+	json_add(o, "hosts", columns_hosts(p));
+	json_add(o, "flows", columns_flows(p));
+	json_add(o, "texts", columns_texts(p));
+	return o;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* The difference to the packet before it; for the first one, to nothing. */
+static int64_t column_time(const struct report_packets *p, u32 i)
+{
+	return (int64_t)(p->row[i].ns - (i ? p->row[i - 1].ns : 0));
+}
+
+static int64_t column_flow(const struct report_packets *p, u32 i)
+{
+	return p->row[i].flow;
+}
+
+static int64_t column_opcode(const struct report_packets *p, u32 i)
+{
+	return p->row[i].opcode;
+}
+
+static int64_t column_size(const struct report_packets *p, u32 i)
+{
+	return p->row[i].size;
+}
+
+static int64_t column_flags(const struct report_packets *p, u32 i)
+{
+	return p->row[i].flags;
+}
+
+static int64_t column_syndrome(const struct report_packets *p, u32 i)
+{
+	return p->row[i].syndrome;
+}
+
+static int64_t column_note(const struct report_packets *p, u32 i)
+{
+	return p->row[i].note;
+}
+
+static int64_t column_label(const struct report_packets *p, u32 i)
+{
+	return p->row[i].label;
+}
+
+static const struct {
+	const char *name;
+	int64_t (*value)(const struct report_packets *p, u32 i);
+} columns[] = {
+	{ "time", column_time }, { "flow", column_flow },   { "opcode", column_opcode },
+	{ "size", column_size }, { "flags", column_flags }, { "syndrome", column_syndrome },
+	{ "note", column_note }, { "label", column_label },
+};
+
+/* The difference to the flow's packet before it, which is mostly 1: it takes no room. */
+static int columns_print_psn(const struct report_packets *p, struct packed *out)
+{
+	u32 *last = calloc(p->n_flows + 1, sizeof(*last)), i;
+	const struct report_row *row;
+
+	if (!last)
+		return -ENOMEM;
+	packed_printf(out, "\"psn\":[");
+	for (i = 0; i < p->n; i++) {
+		row = &p->row[i];
+		packed_printf(out, "%s%u", i ? "," : "",
+			      (row->psn - last[row->flow]) & IB_PSN_MASK);
+		last[row->flow] = row->psn;
+	}
+	packed_printf(out, "],\n");
+	free(last);
+	return 0;
+}
+
+static void columns_print_frame(const struct report_packets *p, u32 i, struct packed *out)
+{
+	static const char digits[] = "0123456789abcdef";
+	const u8 *frame = p->bytes + p->row[i].frame - 1;
+	char hex[2 * REPORT_BYTES];
+	u32 n = *frame++, k;
+
+	for (k = 0; k < n; k++) {
+		hex[2 * k] = digits[frame[k] >> 4];
+		hex[2 * k + 1] = digits[frame[k] & 15];
+	}
+	packed_printf(out, "[%u,%u,\"", i, p->row[i].payload);
+	packed_put(out, hex, 2 * n);
+	packed_printf(out, "\"]");
+}
+
+static void columns_print_frames(const struct report_packets *p, struct packed *out)
+{
+	bool any = false;
+	u32 i;
+
+	packed_printf(out, "\"frames\":[");
+	for (i = 0; i < p->n; i++) {
+		if (!p->row[i].frame)
+			continue;
+		packed_printf(out, any ? ",\n" : "\n");
+		columns_print_frame(p, i, out);
+		any = true;
+	}
+	packed_printf(out, "]}\n");
+}
+
+int packets_print(const struct report_packets *p, FILE *file)
+{
+	struct packed *out = packed_begin(file);
+	int ret;
+	u32 c, i;
+
+	packed_printf(out, "{");
+	for (c = 0; c < ARRAY_SIZE(columns); c++) {
+		packed_printf(out, "\"%s\":[", columns[c].name);
+		for (i = 0; i < p->n; i++)
+			packed_printf(out, "%s%lld", i ? "," : "",
+				      (long long)columns[c].value(p, i));
+		packed_printf(out, "],\n");
+	}
+	ret = columns_print_psn(p, out);
+	if (!ret)
+		columns_print_frames(p, out);
+	return packed_end(out) || ret ? -ENOMEM : 0;
+}
