@@ -6,7 +6,8 @@
 #	one	both on the host's own node
 #	nodes	the server on node a, the client on node b of one fabric
 #	fabrics	the server on one fabric, the client on another, each in a network namespace of its own,
-#		with a veth between them; the fabrics are joined over TCP
+#		with a veth between them; the fabrics are joined over TCP, or with FABRICS_BY=roce have wires
+#		that speak RoCE v2
 #
 # Each test says in a line `# settings:` which of them it runs in; see tests/README.md.
 #
@@ -16,6 +17,7 @@
 # in RDMAEMU_* and RUN_FLAGS; in `one`, `rdmaemu run` does.
 
 SETTING=${SETTING:-one}
+export FABRICS_BY=${FABRICS_BY:-tcp}
 SERVER_AT=() CLIENT_AT=() IN_CLIENT=()
 ADDR=127.0.0.1 ADDR6=::1 CLIENT=127.0.0.1 CLIENT6=::1
 SIDES='local remote'
@@ -113,6 +115,16 @@ nodes_up() {
 }
 
 fabrics_up() {
+	"fabrics_up_$FABRICS_BY"
+}
+
+fabrics_up_roce() {
+	# shellcheck disable=SC2086
+	limit "$RDMAEMU" fabric start ${RUN_FLAGS-} --roce "$ADDR,$ADDR6" &&
+		at_client "$RDMAEMU" fabric start ${RUN_FLAGS-} --roce "$CLIENT,$CLIENT6"
+}
+
+fabrics_up_tcp() {
 	local port
 	port=$(free_port)
 	printf 'for this test' >"$TEST_DIR/token"
@@ -136,6 +148,7 @@ fabrics_know() {
 crossed() {
 	local node=b n
 	[ "$SETTING" = nodes ] || node=beta
+	[ "$SETTING" != fabrics ] || [ "$FABRICS_BY" != roce ] || node=node0
 	n=$(client_status --fabric "$1" | json "sum(p['counters'].get('xmit_packets', 0)
 		for x in d['devices'] if x['node'] == '$node' for p in x['ports'])" 2>/dev/null)
 	[ "${n:-0}" = 0 ] || : >"$TEST_DIR/crossed"

@@ -149,7 +149,9 @@ struct end {
 /* --- rc_side.c */
 
 void rc_serve(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep);
-/** rc_gid() - the first RoCE v2 GID of port 1; its index, or -1. */
+/** rc_by_wire() - whether wires of --roce carry the packets: FABRICS_BY, tests/lib/setting.sh. */
+bool rc_by_wire(void);
+/** rc_gid() - the first RoCE v2 GID of port 1 (of a wire: not link-local); its index, or -1. */
 int rc_gid(struct ibv_context *ctx, union ibv_gid *gid);
 /** rc_open_first() - open the first device or exit with a message. */
 struct ibv_context *rc_open_first(void);

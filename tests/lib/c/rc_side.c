@@ -43,6 +43,13 @@ struct ibv_context *rc_open_first(void)
 	return ctx;
 }
 
+bool rc_by_wire(void)
+{
+	const char *by = getenv("FABRICS_BY");
+
+	return by && !strcmp(by, "roce");
+}
+
 int rc_gid(struct ibv_context *ctx, union ibv_gid *gid)
 {
 	struct ibv_gid_entry entry;
@@ -54,7 +61,8 @@ int rc_gid(struct ibv_context *ctx, union ibv_gid *gid)
 		if (ibv_query_gid_ex(ctx, 1, i, &entry, 0) ||
 		    entry.gid_type != (port.link_layer == IBV_LINK_LAYER_INFINIBAND
 					       ? IBV_GID_TYPE_IB
-					       : IBV_GID_TYPE_ROCE_V2))
+					       : IBV_GID_TYPE_ROCE_V2) ||
+		    (rc_by_wire() && entry.gid.raw[0] == 0xfe))
 			continue;
 		*gid = entry.gid;
 		return i;

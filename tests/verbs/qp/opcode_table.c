@@ -374,9 +374,14 @@ static void works(const struct row *row, enum ibv_qp_type type, bool ex)
 {
 	struct vb_spec spec = spec_for(row, type, ex);
 	struct cell c = { .row = row, .ex = ex };
-	int ret = vb_pair_up(&c.p, a, b, &spec);
-	bool good = !ret;
+	bool good;
+	int ret;
 
+	/* A BTH has no opcode for it (IBTA table 38). */
+	if (rc_by_wire() && row->op == IBV_WR_SEND_WITH_INV && type == IBV_QPT_UC)
+		return;
+	ret = vb_pair_up(&c.p, a, b, &spec);
+	good = !ret;
 	if (ret)
 		note("set-up: %s", strerror(ret));
 	good = good && row->run(&c);
