@@ -313,6 +313,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ready",
 				      "Let the peer post receives before messages are sent, or "
 				      "count them (credits)" },
+	[FINDING_WR_SEND_EARLY] = { "WR:SEND:EARLY", FINDING_INFO,
+				    "A message is sent before its peer has posted a receive for it",
+				    "ibv_modify_qp(3), rnr_retry and min_rnr_timer: a message "
+				    "without a receive is retried, and then fails",
+				    "Count receives (credits), or let the peer say when it has "
+				    "posted them" },
 };
 
 const char *finding_severity_name(enum finding_severity severity)

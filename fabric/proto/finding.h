@@ -12,6 +12,8 @@
 
 /* Set by `rdmaemu run --check` for the tap: where processes write what they find. */
 #define FINDING_DIR_ENV "RDMAEMU_CHECK_DIR"
+/* A file in it, by which those processes tell each other of their queue pairs. */
+#define FINDING_BOARD ".board"
 /* The patterns, which are a setting of the command, too. */
 #define FINDING_LIST_ENV "RDMAEMU_CHECK"
 
@@ -80,6 +82,7 @@ enum finding_id {
 	FINDING_WR_RECEIVE_SHORT,
 	FINDING_WR_RKEY_INVALID,
 	FINDING_WR_RNR_EXCEEDED,
+	FINDING_WR_SEND_EARLY,
 	FINDING_COUNT,
 };
 

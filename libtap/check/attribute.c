@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Attributes that ibv_modify_qp() takes, and that are often not meant; and those of two connected
- * queue pairs that do not fit. The peer is only known if it is in the same process.
- */
+/* Attributes that ibv_modify_qp() takes, and that are often not meant. */
+#include "libtap/check/board.h"
 #include "libtap/check/checks.h"
 
 /* struct attribute_hint - a value with a special meaning. @meaning: of @value */
@@ -81,44 +79,6 @@ static void attribute_compare_psn(const struct check_obj *qp, u32 psn)
 			     "qp%u has sq_psn 0x%x, as qp%u before", qp->ord, psn, was.ord);
 }
 
-/* --- both ends --- */
-
-/* @from: sends READs and atomics to @to. */
-static void attribute_compare(const struct check_obj *from, const struct ibv_qp_attr *a,
-			      const struct check_obj *to, const struct ibv_qp_attr *b)
-{
-	struct check_other other = { "peer created", from->stack };
-
-	if (a->qp_state == IBV_QPS_RTS && a->max_rd_atomic > b->max_dest_rd_atomic)
-		check_report(FINDING_QP_READS_PEER, other,
-			     "qp%u has max_rd_atomic %u, and its peer qp%u has max_dest_rd_atomic "
-			     "%u: READs above that are refused",
-			     from->ord, a->max_rd_atomic, to->ord, b->max_dest_rd_atomic);
-	if (a->path_mtu > b->path_mtu)
-		check_report(FINDING_QP_MTU_PEER, other,
-			     "qp%u has a path MTU of %u bytes, and its peer qp%u of %u: the larger "
-			     "packets are refused",
-			     from->ord, 128u << a->path_mtu, to->ord, 128u << b->path_mtu);
-}
-
-static void attribute_compare_peer(const struct check_obj *qp)
-{
-	const int mask = IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_MAX_QP_RD_ATOMIC |
-			 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN;
-	struct ibv_qp *own = (void *)(uintptr_t)qp->tap->key;
-	struct check_obj *peer = check_qp_peer(qp);
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr a, b;
-
-	if (!peer || peer == qp || own->qp_type != IBV_QPT_RC ||
-	    ibv_query_qp(own, &a, mask, &init) ||
-	    ibv_query_qp((void *)(uintptr_t)peer->tap->key, &b, mask, &init) ||
-	    (b.qp_state != IBV_QPS_RTR && b.qp_state != IBV_QPS_RTS))
-		return;
-	attribute_compare(qp, &a, peer, &b);
-	attribute_compare(peer, &b, qp, &a);
-}
-
 void check_modify_done(const struct tap_call *c)
 {
 	const struct ibv_qp_attr *attr = (void *)(uintptr_t)c->args[1];
@@ -136,6 +96,8 @@ void check_modify_done(const struct tap_call *c)
 		return;
 	if (attr->qp_state == IBV_QPS_RESET)
 		check_qp_clear(qp);
+	else if (attr->qp_state == IBV_QPS_RTR)
+		check_board_put(qp);
 	else if (attr->qp_state == IBV_QPS_RTS)
-		attribute_compare_peer(qp);
+		check_peer_connected(qp);
 }

@@ -21,6 +21,17 @@ void check_asked_qp_end(const struct tap_call *c, const struct ibv_qp *qp);
 /** check_asked_inline() - a send with inline data is posted. */
 void check_asked_inline(const struct check_obj *qp, u64 bytes);
 
+/* --- peer.c --- */
+
+/** check_peer_connected() - a queue pair is connected. */
+void check_peer_connected(struct check_obj *qp);
+/** check_peer_receive() - it gets a receive. */
+void check_peer_receive(struct check_obj *qp);
+/** check_peer_refused() - a post of sends has failed. */
+void check_peer_refused(struct check_obj *qp);
+/** check_peer_send() - a send request is posted. */
+void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode);
+
 /* --- request.c --- */
 
 /** check_request_target() - a request is posted that accesses remote memory at @addr. */

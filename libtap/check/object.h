@@ -18,6 +18,8 @@
  *  - memory.c: regions, also those deregistered lately
  *  - queue.c: queues of outstanding work requests
  *  - asked.c: what it has asked for
+ *  - board.c: queue pairs of other processes
+ *  - peer.c: how those of two connected queue pairs fit
  *  - request.c: mistakes that a work request shows when it is posted
  *  - buffer.c: memory that they own
  *  - performance.c: habits that cost speed
@@ -40,6 +42,7 @@
 #include <pthread.h>
 
 struct vnames; /* traces/calls/desc.h */
+struct board_qp; /* board.h */
 
 #define CHECK_SGES  4u /* of a work request, that are kept */
 #define CHECK_DEPTH 8192u /* of a queue, that is followed */
@@ -111,8 +114,10 @@ struct check_performance {
 };
 
 /**
- * struct check_qp - @sig_all, @cap: as created; @asked_inline: max_inline_data that the program
- *	has asked for; @shared: with an SRQ. @lock protects the queues.
+ * struct check_qp - @sig_all, @cap: as created; @shared: with an SRQ. @lock protects the queues.
+ * @asked_inline: max_inline_data that the program has asked for
+ * @place: on the board; @peer_place: of its peer, if known
+ * @receives: that were ever posted; @messages: that were ever sent
  * @sends_ready, @receives_ready: it was in a state that takes such requests
  */
 struct check_qp {
@@ -125,6 +130,10 @@ struct check_qp {
 	bool receives_ready;
 	struct ibv_qp_cap cap;
 	u32 asked_inline;
+	struct board_qp *place;
+	const struct board_qp *peer_place;
+	u64 receives;
+	u64 messages;
 	struct check_performance performance;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;

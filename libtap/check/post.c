@@ -78,6 +78,7 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 		new.rkey = wr->wr.rdma.rkey;
 	}
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
+	check_peer_send(qp, new.wr_id, new.opcode);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		check_asked_inline(qp, post_bytes(wr->sg_list, (size_t)wr->num_sge));
 	to = check_queue_add(qp, &qp->qp.sq, &new);
@@ -93,6 +94,7 @@ static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr,
 {
 	struct check_wr new = { .wr_id = wr->wr_id, .stack = stack }, *to;
 
+	check_peer_receive(qp);
 	to = check_queue_add(qp, &qp->qp.rq, &new);
 	if (to) {
 		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
@@ -190,6 +192,12 @@ static void post_check_stuck(struct check_obj *qp, const char *call, int err)
 		     qp->ord, call, q->n);
 }
 
+static void post_refused(struct check_obj *qp, const char *call, int err)
+{
+	check_peer_refused(qp);
+	post_check_stuck(qp, call, err);
+}
+
 /* Only now: requests that were refused do not complete. */
 static void post_check_cq(const struct ibv_cq *cq)
 {
@@ -224,7 +232,7 @@ void check_post_end(struct tap_post *p)
 	else
 		check_queue_lose(qp, q);
 	if (p->queue == TAP_SEND)
-		post_check_stuck(qp, "ibv_post_send()", p->ret);
+		post_refused(qp, "ibv_post_send()", p->ret);
 	pthread_mutex_unlock(&qp->qp.lock);
 }
 
@@ -244,6 +252,7 @@ static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
 	}, *to;
 
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
+	check_peer_send(qp, new.wr_id, new.opcode);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
 	if (to) {
 		check_performance_added(qp, to);
@@ -311,6 +320,8 @@ void check_wr_batch_end(struct tap_batch *b)
 	pthread_mutex_lock(&qp->qp.lock);
 	check_queue_withdraw(qp, &qp->qp.sq, qp->qp.sq.batch);
 	if (!b->abort)
-		post_check_stuck(qp, "ibv_wr_complete()", b->ret);
+		post_refused(qp, "ibv_wr_complete()", b->ret);
+	else
+		check_peer_refused(qp);
 	pthread_mutex_unlock(&qp->qp.lock);
 }

@@ -3,6 +3,7 @@
  * Queues of outstanding work requests: rings with the regions and CQs that the requests use. The
  * caller holds the lock of the queue pair.
  */
+#include "libtap/check/board.h"
 #include "libtap/check/checks.h"
 
 #include <stdlib.h>
@@ -217,6 +218,8 @@ void check_qp_clear(struct check_obj *c)
 	queue_clear(c, &c->qp.sq);
 	queue_clear(c, &c->qp.rq);
 	c->qp.sends_ready = c->qp.receives_ready = false;
+	c->qp.receives = c->qp.messages = 0;
+	check_board_remove(c);
 	pthread_mutex_unlock(&c->qp.lock);
 }
 

@@ -32,6 +32,9 @@ void check_request_state(struct check_obj *qp, bool send)
 		return;
 	if (!request_is_early(qp, send, &state)) {
 		*ready = true;
+		/* The rdma_cm connects without a call of the program. */
+		if (send && !qp->qp.place)
+			check_peer_connected(qp);
 		return;
 	}
 	check_report(FINDING_QP_POST_STATE, (struct check_other){ "created", qp->stack },

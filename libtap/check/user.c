@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The hooks of the checker. It only watches: each operation passes. */
+#include "libtap/check/board.h"
 #include "libtap/check/checks.h"
 
 static bool check_start(void)
@@ -17,11 +18,13 @@ static void check_forked(void)
 	check_fork_child(check_obj_fork());
 	check_mr_fork();
 	check_modify_fork();
+	check_board_fork();
 }
 
 static void check_finish(void)
 {
 	check_obj_report_leaks();
+	check_board_finish();
 	check_report_finish();
 }
 

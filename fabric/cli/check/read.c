@@ -167,5 +167,7 @@ void found_read(struct found_all *all, const char *dir)
 		free(names[i]);
 	}
 	free(names);
+	snprintf(path, sizeof(path), "%s/" FINDING_BOARD, dir);
+	unlink(path);
 	rmdir(dir);
 }

@@ -84,6 +84,7 @@ END
 CHECK=(--check=infos)
 seeds <<'END'
 identifiers ID:ACCEPT:EMPTY empty id[0-9]* is accepted, and qp2 has no receives
+requests WR:SEND:EARLY send_early qp1, wr_id 0x2: message 1 is sent, and its peer has posted 0 receives until now
 requests WR:ID:REPEATED wr_id qp2 has two outstanding receive requests with wr_id 0x1
 states QP:TIMEOUT:INFINITE timeout qp1: timeout is 0
 states QP:RETRY:NONE retry qp1: retry_cnt is 0
@@ -112,6 +113,8 @@ while read -r file name mistake text; do
 	CHECK=(--check="$name")
 	seeds <<<"$file $name $mistake $text"
 done <<'END'
+processes QP:READS:PEER process_reads qp1 has max_rd_atomic 5, and its peer qp1 of process [0-9]* has max_dest_rd_atomic 4
+processes QP:MTU:PEER process_mtu qp1 of process [0-9]* has a path MTU of 1024 bytes, and its peer qp1 of 512
 performance QP:SIGNAL:EACH signal_each qp1: 256 signaled requests one after the other
 performance WR:INLINE:UNUSED inline_unused qp1: 256 requests without IBV_SEND_INLINE, this one of 64 bytes
 performance WR:PAYLOAD:UNALIGNED unaligned qp1: 256 data segments of 4096 bytes or more
@@ -122,7 +125,7 @@ performance MR:REG:REPEATED registered memory that was registered before is regi
 END
 CHECK=(--check)
 # The context, PD, channel, CQ, MR, and two QPs of one line, which a compiler may make two places of.
-check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp1 exists when the program ends" "[67]"
+check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp[12] exists when the program ends" "[67]"
 check "leak: its twin" twin seeded leak
 
 # fields COMMAND... - the opcode of a failed completion is still there, as this command runs it: status 0 or 3

@@ -213,10 +213,48 @@ static void seed_fork_child(struct seed *s)
 	seed_close(s);
 }
 
+/* --- connections between processes --- */
+
+/* Connects with a process; this one has other attributes than that if the seed is wrong. */
+static void seed_connect_process(struct seed *s, const struct rc_opts *wrong)
+{
+	struct end *other = end_fork(false), *self = end_local();
+	struct rc_opts right = rc_defaults;
+
+	right.rd_atomic = right.dest_rd_atomic = 4;
+	right.mtu = IBV_MTU_1024;
+	end_open(other);
+	end_open(self);
+	pair_up(self, other, s->wrong ? wrong : &right, &right);
+	end_close(other);
+	end_close(self);
+}
+
+static void seed_process_reads(struct seed *s)
+{
+	struct rc_opts o = rc_defaults;
+
+	o.rd_atomic = 5;
+	o.dest_rd_atomic = 4;
+	o.mtu = IBV_MTU_1024;
+	seed_connect_process(s, &o);
+}
+
+static void seed_process_mtu(struct seed *s)
+{
+	struct rc_opts o = rc_defaults;
+
+	o.rd_atomic = o.dest_rd_atomic = 4;
+	o.mtu = IBV_MTU_512;
+	seed_connect_process(s, &o);
+}
+
 static const struct seed_case seeds[] = {
 	{ "single_threaded", seed_single_threaded },
 	{ "thread_domain", seed_thread_domain },
 	{ "contended", seed_contended },
+	{ "process_reads", seed_process_reads },
+	{ "process_mtu", seed_process_mtu },
 	{ "fork_unsafe", seed_fork_unsafe },
 	{ "fork_child", seed_fork_child },
 };

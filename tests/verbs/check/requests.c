@@ -73,6 +73,19 @@ static void seed_short(struct seed *s)
 	seed_close(s);
 }
 
+/* The receive is posted when the message may have arrived, and may not. */
+static void seed_send_early(struct seed *s)
+{
+	seed_open(s, 32);
+	if (s->wrong)
+		seed_send(s, 64);
+	seed_must(!seed_receive(s, 1), "post");
+	if (!s->wrong)
+		seed_send(s, 64);
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "status");
+	seed_close(s);
+}
+
 static void seed_no_receive(struct seed *s)
 {
 	struct rc_opts o = seed_opts;
@@ -228,17 +241,12 @@ static void seed_handle_gone(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "early", seed_early },
-	{ "atomic", seed_atomic },
-	{ "short", seed_short },
-	{ "no_receive", seed_no_receive },
-	{ "no_fence", seed_no_fence },
-	{ "wr_id", seed_wr_id },
-	{ "inline_large", seed_inline_large },
-	{ "segments", seed_segments },
-	{ "inline_unasked", seed_inline_unasked },
-	{ "ignored", seed_ignored },
-	{ "handle_gone", seed_handle_gone },
+	{ "early", seed_early },	   { "atomic", seed_atomic },
+	{ "short", seed_short },	   { "send_early", seed_send_early },
+	{ "no_receive", seed_no_receive }, { "no_fence", seed_no_fence },
+	{ "wr_id", seed_wr_id },	   { "inline_large", seed_inline_large },
+	{ "segments", seed_segments },	   { "inline_unasked", seed_inline_unasked },
+	{ "ignored", seed_ignored },	   { "handle_gone", seed_handle_gone },
 };
 
 int main(int argc, char **argv)

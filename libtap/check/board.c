@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Queue pairs that the processes of a run show each other.
+ *
+ * A file in the directory of the reports, which all map, has a place for each connected queue pair,
+ * with its attributes, and how many receives it was given. Only the owner of a place writes there.
+ * Readers pass over a place whose owner is gone, or that changes meanwhile: they may miss
+ * something, but do not make anything up.
+ */
+#include "libtap/check/board.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* struct board - @used: places that were ever taken, from the first one on */
+struct board {
+	u32 used;
+	struct board_qp qp[BOARD_QPS];
+};
+
+static struct board *board;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Maps the file. Return: false: there is none. */
+static bool board_open(void)
+{
+	const char *dir = getenv(FINDING_DIR_ENV);
+	void *map = MAP_FAILED;
+	char path[4096];
+	int fd;
+
+	if (board)
+		return true;
+	snprintf(path, sizeof(path), "%s/" FINDING_BOARD, dir ? dir : "");
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	if (!ftruncate(fd, sizeof(*board)))
+		map = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (map == MAP_FAILED)
+		return false;
+	board = map;
+	return true;
+}
+
+static struct board_qp *board_take_place(void)
+{
+	u32 i, none, used;
+
+	for (i = 0; i < BOARD_QPS; i++) {
+		none = 0;
+		if (!__atomic_compare_exchange_n(&board->qp[i].owner, &none, (u32)getpid(), false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		used = load_relaxed(&board->used);
+		while (used <= i &&
+		       !__atomic_compare_exchange_n(&board->used, &used, i + 1, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			;
+		return &board->qp[i];
+	}
+	return NULL;
+}
+
+/* Reads the attributes of a connected queue pair. Return: false: it has no address. */
+static bool board_query(const struct check_obj *qp, struct board_attr *a)
+{
+	const int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
+	struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	memset(a, 0, sizeof(*a));
+	if (ibqp->qp_type != IBV_QPT_RC || ibv_query_qp(ibqp, &attr, mask, &init) ||
+	    (attr.qp_state != IBV_QPS_RTR && attr.qp_state != IBV_QPS_RTS) ||
+	    !attr.ah_attr.is_global)
+		return false;
+	if (ibv_query_gid(ibqp->context, attr.ah_attr.port_num, attr.ah_attr.grh.sgid_index,
+			  &a->gid))
+		return false;
+	a->qpn = ibqp->qp_num;
+	a->peer_qpn = attr.dest_qp_num;
+	a->peer_gid = attr.ah_attr.grh.dgid;
+	a->state = attr.qp_state;
+	a->path_mtu = attr.path_mtu;
+	a->max_rd_atomic = attr.max_rd_atomic;
+	a->max_dest_rd_atomic = attr.max_dest_rd_atomic;
+	a->ord = qp->ord;
+	a->shared = qp->qp.shared;
+	return true;
+}
+
+void check_board_put(struct check_obj *qp)
+{
+	struct board_qp *place;
+	struct board_attr attr;
+
+	if (!board_query(qp, &attr))
+		return;
+	pthread_mutex_lock(&lock);
+	if (!qp->qp.place && board_open())
+		qp->qp.place = board_take_place();
+	place = qp->qp.place;
+	if (place) {
+		/* Readers pass over an odd version. */
+		__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
+		place->attr = attr;
+		store_relaxed(&place->receives, load_relaxed(&qp->qp.receives));
+		__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void check_board_remove(struct check_obj *qp)
+{
+	struct board_qp *place = qp->qp.place;
+
+	if (!place)
+		return;
+	qp->qp.place = NULL;
+	__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
+	memset(&place->attr, 0, sizeof(place->attr));
+	__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
+	store_release(&place->owner, 0);
+}
+
+static bool board_remove_one(struct check_obj *qp, void *arg)
+{
+	(void)arg;
+	check_board_remove(qp);
+	return false;
+}
+
+void check_board_finish(void)
+{
+	check_obj_for_each(VOBJ_QP, board_remove_one, NULL);
+}
+
+/* The mapping stays: the child has no queue pairs there yet. */
+void check_board_fork(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
+
+/* --- places of others --- */
+
+bool check_board_read(const struct board_qp *place, struct board_attr *attr)
+{
+	u32 version = load_acquire(&place->version);
+
+	if (!load_relaxed(&place->owner) || version % 2)
+		return false;
+	*attr = place->attr;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return load_relaxed(&place->version) == version && attr->qpn;
+}
+
+static bool board_is_peer(const struct board_attr *a, const struct board_attr *b)
+{
+	return a->qpn == b->peer_qpn && b->qpn == a->peer_qpn &&
+	       !memcmp(&a->gid, &b->peer_gid, sizeof(a->gid)) &&
+	       !memcmp(&b->gid, &a->peer_gid, sizeof(b->gid));
+}
+
+/* Whether its process has ended without removing it. */
+static bool board_is_stale(const struct board_qp *place)
+{
+	int saved = errno;
+	bool gone = kill((pid_t)load_relaxed(&place->owner), 0) && errno == ESRCH;
+
+	errno = saved;
+	return gone;
+}
+
+const struct board_qp *check_board_find_peer(struct check_obj *qp, struct board_attr *peer)
+{
+	const struct board_attr *own = &qp->qp.place->attr;
+	u32 i, used = min_u32(load_relaxed(&board->used), BOARD_QPS);
+
+	if (qp->qp.peer_place && check_board_read(qp->qp.peer_place, peer) &&
+	    board_is_peer(own, peer))
+		return qp->qp.peer_place;
+	qp->qp.peer_place = NULL;
+	for (i = 0; i < used && !qp->qp.peer_place; i++)
+		if (check_board_read(&board->qp[i], peer) && board_is_peer(own, peer) &&
+		    !board_is_stale(&board->qp[i]))
+			qp->qp.peer_place = &board->qp[i];
+	return qp->qp.peer_place;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two connected queue pairs whose attributes do not fit, and messages that a queue pair sends while
+ * the other one has no receive for them. The board has the peer if it is of the same run.
+ */
+#include "libtap/check/board.h"
+#include "libtap/check/checks.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* @a: sends READs and atomics to @b. */
+static void peer_compare_reads(const struct board_attr *a, const char *a_name,
+			       const struct board_attr *b, const char *b_name)
+{
+	if (a->state != IBV_QPS_RTS || a->max_rd_atomic <= b->max_dest_rd_atomic)
+		return;
+	check_report(FINDING_QP_READS_PEER, (struct check_other){ NULL, 0 },
+		     "%s has max_rd_atomic %u, and its peer %s has max_dest_rd_atomic %u: READs "
+		     "above that are refused",
+		     a_name, a->max_rd_atomic, b_name, b->max_dest_rd_atomic);
+}
+
+static void peer_compare_mtu(const struct board_attr *a, const char *a_name,
+			     const struct board_attr *b, const char *b_name)
+{
+	if (a->path_mtu <= b->path_mtu)
+		return;
+	check_report(FINDING_QP_MTU_PEER, (struct check_other){ NULL, 0 },
+		     "%s has a path MTU of %u bytes, and its peer %s of %u: the larger packets are "
+		     "refused",
+		     a_name, 128u << a->path_mtu, b_name, 128u << b->path_mtu);
+}
+
+/* Names a queue pair: by its ordinal, and the process if it is another one. */
+static void peer_name(char *name, size_t size, const struct board_qp *place,
+		      const struct board_attr *attr)
+{
+	u32 owner = load_relaxed(&place->owner);
+
+	if (owner == (u32)getpid())
+		snprintf(name, size, "qp%u", attr->ord);
+	else
+		snprintf(name, size, "qp%u of process %u", attr->ord, owner);
+}
+
+void check_peer_connected(struct check_obj *qp)
+{
+	const struct board_qp *peer;
+	char name[2][48];
+	struct board_attr a, b;
+
+	check_board_put(qp);
+	if (!qp->qp.place || !check_board_read(qp->qp.place, &a))
+		return;
+	peer = check_board_find_peer(qp, &b);
+	if (!peer)
+		return;
+	peer_name(name[0], sizeof(name[0]), qp->qp.place, &a);
+	peer_name(name[1], sizeof(name[1]), peer, &b);
+	peer_compare_reads(&a, name[0], &b, name[1]);
+	peer_compare_reads(&b, name[1], &a, name[0]);
+	peer_compare_mtu(&a, name[0], &b, name[1]);
+	peer_compare_mtu(&b, name[1], &a, name[0]);
+}
+
+/* --- receives --- */
+
+void check_peer_receive(struct check_obj *qp)
+{
+	u64 all = __atomic_add_fetch(&qp->qp.receives, 1, __ATOMIC_RELAXED);
+
+	if (qp->qp.place)
+		store_relaxed(&qp->qp.place->receives, all);
+}
+
+void check_peer_refused(struct check_obj *qp)
+{
+	/* How many were sent is not known any more: none is early. */
+	qp->qp.messages = 0;
+}
+
+static bool peer_is_message(u32 opcode)
+{
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
+	       opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode)
+{
+	const struct board_qp *peer;
+	struct board_attr attr;
+	u64 receives;
+
+	if (!peer_is_message(opcode))
+		return;
+	qp->qp.messages++;
+	if (!check_report_is_on(FINDING_WR_SEND_EARLY) || !qp->qp.place)
+		return;
+	peer = check_board_find_peer(qp, &attr);
+	if (!peer || attr.shared)
+		return;
+	receives = load_relaxed(&peer->receives);
+	if (qp->qp.messages > receives)
+		check_report(
+			FINDING_WR_SEND_EARLY, (struct check_other){ NULL, 0 },
+			"qp%u, wr_id 0x%llx: message %llu is sent, and its peer has posted %llu "
+			"receives until now",
+			qp->ord, (unsigned long long)wr_id, (unsigned long long)qp->qp.messages,
+			(unsigned long long)receives);
+}
