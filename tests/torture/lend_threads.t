@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
+# Programs of 1 to 8 threads register, write, read(2), fork, spawn, remap and free lent memory at random, next to RDMA
+# traffic into it, while others like them are killed on the same fabric. TORTURE_N=150000 takes half an hour.
+. "$(dirname "$0")/../lib/lib.sh"
+n=${TORTURE_N:-$(($(by_setting 300 60) / SLOW))}
+LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))
+export RDMAEMU_LEND=1
+
+# kill_at_random N - N programs, one after the other, each of which kills itself at a random time
+kill_at_random() {
+	local i
+	for ((i = 1; i <= $1; i++)); do
+		run_a "$T/app_mr_lent_torture_threads" local 4 1000000 $i $((RANDOM % 900 + 50)) </dev/null >/dev/null 2>&1
+		[ $? = 137 ] || echo "$i: no kill"
+	done
+}
+
+[ "$SETTING" != one ] || check "a fabric" "$RDMAEMU" fabric start
+kill_at_random $((5 + n / 1000)) >"$TEST_DIR/killed" &
+for threads in 1 2 4 8; do
+	for side in $SIDES; do
+		app app_mr_lent_torture_threads $side $threads "$n" ${TORTURE_SEED-}
+	done
+done
+wait
+is "the others were killed" "$(cat "$TEST_DIR/killed")" ""
+clean() {
+	[ "$(status_json | json 'len(d["clients"])')" = 0 ]
+}
+check "the fabric has no client left" wait_for 30 clean
+is "nobody has the token" "$(status_json | json 'd["engine"]["holder"]')" none
+done_testing
