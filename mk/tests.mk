@@ -97,6 +97,14 @@ WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c lent_map.c seg_map.c)
 
+# A fabric process with a wire: tests/lib/wire/wire_world.h.
+WIRE_CALLS := socket setsockopt bind close epoll_ctl recvmmsg sendmmsg clock_gettime
+WIRE_LIBS  := $(WIRE_CALLS:%=-Wl,--wrap=%) -lz
+WIRE_SRC   := $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
+	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
+	$(addprefix fabric/common/,parse.c parse_link.c suggest.c wire_list.c) \
+	$(addprefix fabric/proto/,vmcopy.c vm_span.c lent_map.c seg_map.c)
+
 # Those that test parts of the fabric process.
 U := $(T)/unit
 $(U)/fabric/proto/test_program: $(call objs,fabric/proto/program.c fabric/proto/preload.c)
@@ -117,6 +125,8 @@ $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -l
 WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_mesh)
 $(WORLD_UNITS): $(call objs,$(WORLD_SRC))
 $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
+$(U)/fabric/roce/test_input: $(call objs,$(WIRE_SRC))
+$(U)/fabric/roce/test_input: UNIT_LIBS := $(WIRE_LIBS)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
 	profile_builtin.c text_io.c json.c parse.c))

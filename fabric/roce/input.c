@@ -7,6 +7,7 @@
 #include "emulator/qp.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/untrusted.h"
+#include "emulator/transport/wire.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -103,34 +104,52 @@ static bool datagram_may_introduce(struct hca *hca, const struct roce_pkt *p)
 }
 
 /* Whether the answer to a READ request is made in portions. */
-static bool datagram_is_long_read(struct hca *hca, const struct burst *b)
+static bool datagram_is_long_read(const struct burst *b)
 {
-	return b->op == BOP_READ_REQ && b->len > ROCE_READ_MAX && b->len <= LIM_MSG &&
-	       hca_qp_by_num(hca, b->dst_qpn);
+	return b->op == BOP_READ_REQ && b->len > ROCE_READ_MAX;
+}
+
+/* Whether the request is for that queue pair, which has not failed. */
+static bool datagram_reaches(const struct hca_qp *qp, const struct burst *b)
+{
+	return qp && qp_addressed(qp, b) && qp->state != QPS_ERR;
+}
+
+/* Whether the responder has come to the end of a portion, now or before. */
+static bool datagram_was_taken(const struct hca_qp *qp, const struct burst *part)
+{
+	u32 next = psn_add(part->psn, packets_of(part->len, qp->mtu));
+
+	return psn_diff(qp->resp.epsn, next) >= 0;
 }
 
 /*
  * Hand a READ request to the responder. Other devices ask for up to 2 GiB at once: the responder
- * answers in portions, since each of its steps is bounded. Return: 0, or -EAGAIN: go on later.
+ * answers in portions, since each of its steps is bounded. Where it refuses one, no other follows:
+ * the request may be anybody's. Return: 0, or -EAGAIN: go on later.
  */
 static int datagram_read(struct fabric *f, struct roce_in *in, const struct burst *b)
 {
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
 	u64 end = in->asked + ROCE_READ_TURN;
 	struct burst part = *b;
+	bool direct;
 	int ret;
 
-	/* A portion that is refused ends the queue pair, and what the request asks for. */
-	while (in->asked < b->len && qp->state != QPS_ERR) {
+	while (in->asked < b->len && (!in->asked || datagram_reaches(qp, b))) {
 		if (in->asked >= end)
 			return -EAGAIN;
 		part.off = in->asked;
 		part.len = min_u64(b->len - in->asked, ROCE_READ_MAX);
-		part.psn = psn_add(b->psn, in->asked / qp->mtu);
+		/* One that has never left RESET has no path MTU. */
+		part.psn = in->asked ? psn_add(b->psn, in->asked / qp->mtu) : b->psn;
+		direct = link_is_direct(f, &part);
 		ret = link_input(f, &part);
 		if (ret)
 			return ret;
 		in->asked += (u32)part.len;
+		if (direct && datagram_reaches(qp, b) && !datagram_was_taken(qp, &part))
+			break;
 	}
 	return 0;
 }
@@ -189,7 +208,7 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 		roce_drop(f, box->wire, why, sgid);
 		return 0;
 	}
-	if (fault == PKT_FAULTS && datagram_is_long_read(f->hca, &b.b))
+	if (fault == PKT_FAULTS && datagram_is_long_read(&b.b))
 		return datagram_read(f, in, &b.b);
 	if (fault == PKT_FAULTS)
 		return link_input(f, &b.b);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Datagrams of hosts that mean no good, at a wire. See tests/lib/wire/wire_world.h. */
+#include "tests/lib/c/cu.h"
+#include "tests/lib/wire/wire_world.h"
+
+#include "emulator/mad.h"
+
+#define TURNS 10000u
+
+/* The fabric process works until no datagram is left. */
+static void settle(void)
+{
+	u32 i;
+
+	for (i = 0; i < TURNS && wire_turn(); i++)
+		;
+	CU_ASSERT(i < TURNS);
+}
+
+static struct roce_pkt read_request(u32 qpn, u32 psn, u32 len)
+{
+	return (struct roce_pkt){ .opcode = ROCE_OPCODE(ROCE_RC, ROCE_READ_REQ),
+				  .pkey = IB_DEFAULT_PKEY,
+				  .dqpn = qpn,
+				  .psn = psn,
+				  .ack_req = true,
+				  .va = (uintptr_t)wire.m->c[1].mem,
+				  .rkey = wire.m->c[1].key,
+				  .dma_len = len };
+}
+
+/* A datagram to QP 1, which makes its sender known. */
+static void introduce(u32 host)
+{
+	static const u8 mad[MAD_SIZE];
+	const struct roce_pkt p = { .opcode = ROCE_OPCODE(ROCE_UD, ROCE_SEND_ONLY),
+				    .pkey = IB_DEFAULT_PKEY,
+				    .dqpn = GSI_QPN,
+				    .sqpn = GSI_QPN,
+				    .qkey = GSI_QKEY,
+				    .payload = mad,
+				    .payload_len = MAD_SIZE,
+				    .payload_cap = MAD_SIZE };
+
+	wire_put(WIRE_TO_4, host, &p);
+	settle();
+}
+
+static const struct hca_qp *live(void)
+{
+	return &wire.m->hca->qp[wire.live.slot];
+}
+
+static u64 dropped(void)
+{
+	return wire.m->hca->dev[0].port[1].counters[CNT_DROPPED];
+}
+
+static void test_a_long_read_of_a_queue_pair_that_is_not_connected_is_refused(void)
+{
+	struct roce_pkt p;
+	u64 before;
+
+	wire_make();
+	introduce(2);
+	before = dropped();
+	p = read_request(wire.fresh.qpn, 0, LIM_MSG);
+	wire_put(WIRE_TO_4, 2, &p);
+	settle();
+	CU_ASSERT_EQUAL(dropped(), before + 1);
+	/* One that is connected with another host. */
+	p = read_request(wire.live.qpn, live()->resp.epsn, LIM_MSG);
+	wire_put(WIRE_TO_4, 2, &p);
+	settle();
+	CU_ASSERT_EQUAL(dropped(), before + 2);
+	CU_ASSERT(wire_audit());
+}
+
+static void test_a_long_read_out_of_sequence_is_refused_once(void)
+{
+	u32 before = wire.n_sent;
+	struct roce_pkt p;
+	u64 drops;
+
+	wire_make();
+	wire_connect();
+	drops = dropped();
+	p = read_request(wire.live.qpn, psn_add(live()->resp.epsn, 5), LIM_MSG);
+	wire_put(WIRE_TO_4, 1, &p);
+	settle();
+	CU_ASSERT_EQUAL(wire.n_sent, before + 1);
+	CU_ASSERT_EQUAL(wire.sent.syndrome, AETH_NAK_PSN_SEQ);
+	CU_ASSERT(dropped() <= drops + 1);
+	CU_ASSERT(wire_audit());
+}
+
+/* The whole answer, in portions, and again when the request is repeated. */
+static void test_a_long_read_is_answered(void)
+{
+	u32 before = wire.n_sent, len = EMU_AREA & ~1023u, i;
+	struct roce_pkt p;
+
+	wire_make();
+	wire_connect();
+	p = read_request(wire.live.qpn, live()->resp.epsn, len);
+	CU_ASSERT_FATAL(len > ROCE_READ_MAX);
+	for (i = 1; i <= 2; i++) {
+		wire_put(WIRE_TO_4, 1, &p);
+		settle();
+		CU_ASSERT_EQUAL(wire.n_sent, before + i * (len / 1024));
+		CU_ASSERT_EQUAL(wire.sent.opcode, ROCE_OPCODE(ROCE_RC, ROCE_READ_RESP_LAST));
+	}
+	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(p.psn, len / 1024));
+	CU_ASSERT(wire_audit());
+}
+
+static void test_strangers_leave_half_of_the_peers_to_programs(void)
+{
+	u32 i;
+
+	wire_make();
+	for (i = 10; i < 10 + 2 * HCA_PEERS; i++)
+		introduce(i);
+	CU_ASSERT_EQUAL(wire.m->hca->wires.n_used, HCA_PEERS / 2);
+	CU_ASSERT(wire_counts()->dropped[ROCE_DROP_STRANGER] >= HCA_PEERS);
+	CU_ASSERT(wire_audit());
+}
+
+int main(void)
+{
+	static const struct cu_test tests[] = {
+		{ "a long READ of a queue pair that is not connected is refused",
+		  test_a_long_read_of_a_queue_pair_that_is_not_connected_is_refused },
+		{ "a long READ out of sequence is refused once",
+		  test_a_long_read_out_of_sequence_is_refused_once },
+		{ "a long READ is answered", test_a_long_read_is_answered },
+		{ "strangers leave half of the peers to programs",
+		  test_strangers_leave_half_of_the_peers_to_programs },
+		{ NULL, NULL },
+	};
+
+	return cu_run("input", tests);
+}
