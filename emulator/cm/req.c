@@ -9,6 +9,7 @@
 #include "emulator/cm/proto.h"
 #include "emulator/engine.h"
 #include "emulator/mad.h"
+#include "emulator/port.h"
 
 /* Return: enum ib_qp_type; 0: an unsupported type, such as reliable datagrams. */
 static u32 req_qp_type(const u8 mad[MAD_SIZE])
@@ -38,6 +39,7 @@ static int req_return_path(struct engine *e, const struct burst *b, const u8 mad
 {
 	const struct hca_dev *dev = &e->hca->dev[b->dst_dev];
 	int index;
+	u8 port;
 
 	cm_reply_av(e->hca, b, av);
 	av->flow_label = (u32)mad_get(mad, F_REQ_FLOW_LABEL);
@@ -52,6 +54,9 @@ static int req_return_path(struct engine *e, const struct burst *b, const u8 mad
 		memcpy(av->dgid, mad + REQ_LOCAL_GID, sizeof(av->dgid));
 		if (av_is_mcast(av))
 			return -EINVAL;
+		/* av_check() would make a peer of it, and a sender may name any number of them. */
+		if (hca_find_gid(e->hca, av->dgid, &port) < 0)
+			return -EHOSTUNREACH;
 	}
 	return av_check(e->hca, b->dst_dev, av);
 }

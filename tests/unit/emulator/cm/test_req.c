@@ -5,6 +5,8 @@
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu_cm.h"
 
+#define PEERS 4u
+
 static u8 *last_mad(struct emu *m)
 {
 	return m->hca->cm_mad[(m->hca->cm_sent - 1) % HCA_CM_MADS].mad;
@@ -127,6 +129,64 @@ static void test_long_timeout(void)
 	emu_cm_free(c);
 }
 
+/* The listener's port has a wire, over which hosts outside of the fabric are reached. */
+static void wire_make(struct hca *hca)
+{
+	int node = hca_node_begin(hca, "outside", PEERS);
+	struct hca_dev *d;
+	u32 first;
+
+	CU_ASSERT_FATAL(node >= 0);
+	first = hca->node[node].first_dev;
+	for (d = &hca->dev[first]; d < &hca->dev[first + PEERS]; d++) {
+		d->link_layer = LINK_ETHERNET;
+		d->lim = hca->dev[0].lim;
+		d->member = HCA_MEMBER_WIRE;
+		d->n_ports = 1;
+		d->port[1].state = PORT_ACTIVE;
+		d->port[1].max_mtu = d->port[1].active_mtu = 5;
+		d->port[1].pkey[0] = IB_DEFAULT_PKEY;
+		d->valid = 1;
+	}
+	hca->node[node].member = HCA_MEMBER_WIRE;
+	hca_node_publish(hca, (u32)node);
+	hca->wires = (struct hca_wires){ .n = 1, .first_peer = first, .n_peers = PEERS };
+	memcpy(hca->wires.gid[0], hca->dev[0].port[1].gid[0].raw, 16);
+}
+
+/* Programs need the places of hosts outside, and a request may name any address as its sender's. */
+static void test_requests_take_no_places_of_peers(void)
+{
+	struct emu_cm *c = emu_cm_new(4, CM_PS_TCP, 0);
+	struct hca *hca = c->m->hca;
+	u8 req[MAD_SIZE], gid[16];
+	struct cm_event ev;
+	u32 i;
+
+	wire_make(hca);
+	request(c, req);
+	while (emu_cm_next(c, 1, &ev))
+		;
+	memcpy(gid, req + REQ_LOCAL_GID, sizeof(gid));
+	for (i = 1; i <= 2 * PEERS; i++) {
+		mad_set(req, F_LOCAL_ID, 0x100 + i);
+		mad_set(req, F_REQ_QPN, 0x100 + i);
+		req[REQ_LOCAL_GID + 15] = (u8)(gid[15] + i);
+		input(c->m, req);
+		CU_ASSERT(!emu_cm_next(c, 1, &ev));
+		CU_ASSERT_EQUAL(mad_get(last_mad(c->m), F_ATTR), MAD_REJ);
+		CU_ASSERT_EQUAL(mad_get(last_mad(c->m), F_REJ_REASON), CM_REJ_INVALID_GID);
+	}
+	CU_ASSERT_EQUAL(hca->wires.n_used, 0);
+	/* One that is known is answered. */
+	req[REQ_LOCAL_GID + 15] = (u8)(gid[15] + 1);
+	CU_ASSERT(hca_peer_add(hca, req + REQ_LOCAL_GID) >= 0);
+	input(c->m, req);
+	CU_ASSERT(emu_cm_want(c, 1, CM_EV_CONNECT_REQUEST, 0, &ev));
+	CU_ASSERT(emu_cm_audit(c->m));
+	emu_cm_free(c);
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -134,6 +194,7 @@ int main(void)
 		{ "service ids", test_service },
 		{ "a timeout that no message can carry is rounded to the longest",
 		  test_long_timeout },
+		{ "requests take no places of peers", test_requests_take_no_places_of_peers },
 		{ NULL, NULL },
 	};
 
