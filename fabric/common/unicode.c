@@ -4,6 +4,8 @@
 
 #include "emulator/types.h"
 
+#include <string.h>
+
 /* The range of the second byte keeps out overlong forms, surrogates and what is above U+10FFFF. */
 static const struct utf8_lead {
 	u8 first, last; /* of the first byte */
@@ -35,4 +37,26 @@ size_t utf8_length(const char *s)
 		return l->length;
 	}
 	return 0;
+}
+
+/* C0, DEL and C1. */
+static bool utf8_is_control(const char *s, size_t length)
+{
+	const u8 *byte = (const u8 *)s;
+
+	return length == 1 ? byte[0] < ' ' || byte[0] == 0x7f
+			   : length == 2 && byte[0] == 0xc2 && byte[1] < 0xa0;
+}
+
+void utf8_make_printable(char *s)
+{
+	size_t n;
+
+	for (; *s; s += n) {
+		n = utf8_length(s);
+		if (!n || utf8_is_control(s, n)) {
+			n = n ? n : 1;
+			memset(s, '?', n);
+		}
+	}
 }

@@ -10,5 +10,10 @@
  * Return: 1 to 4; 0: these bytes are no UTF-8 (RFC 3629), or the text ends here
  */
 size_t utf8_length(const char *s);
+/**
+ * utf8_make_printable() - put '?' in the place of bytes that are no UTF-8 and of control
+ * characters: a text of a file ends no line, and a terminal does nothing because of it.
+ */
+void utf8_make_printable(char *s);
 
 #endif

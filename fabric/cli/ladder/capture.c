@@ -7,6 +7,7 @@
  */
 #include "fabric/cli/ladder/ladder.h"
 #include "fabric/cli/cli.h"
+#include "fabric/common/unicode.h"
 #include "fabric/fault/parse.h"
 #include "emulator/mad.h"
 #include "traces/formats/capture_file.h"
@@ -52,6 +53,7 @@ static void capture_node(const char *iface, char text[LADDER_NAME])
 	size_t n = strcspn(iface, "/");
 
 	snprintf(text, LADDER_NAME, "%.*s", iface[n] ? (int)n : 0, iface);
+	utf8_make_printable(text);
 }
 
 static struct capture_host *capture_find_host(struct capture_ladder *c, const char *address)
@@ -175,11 +177,13 @@ static void step_of(struct capture_ladder *c, const struct capture_pkt *p, const
 	s->to = capture_lane(c, address);
 	label_packet(r, s);
 	s->bad |= s->lost || (r->wrong & ~(u32)ROCE_CUT) != 0;
-	if (p->comment)
+	if (p->comment) {
 		snprintf(s->note, sizeof(s->note), "%.*s", (int)p->comment_len, p->comment);
-	else if (r->wrong & ~(u32)ROCE_CUT)
+		utf8_make_printable(s->note);
+	} else if (r->wrong & ~(u32)ROCE_CUT) {
 		snprintf(s->note, sizeof(s->note), "%s",
 			 roce_wrong_text(r->wrong & ~(u32)ROCE_CUT));
+	}
 }
 
 /* --- both passes ------------------------------------------------------------------------------ */

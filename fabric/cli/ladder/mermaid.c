@@ -2,11 +2,13 @@
 /**
  * DOC: a ladder as Mermaid's sequenceDiagram, which code hosts draw in issues and pages.
  *
- * A semicolon or the end of the line ends a statement of Mermaid, and `#` begins a code of a
- * character: both are written as such codes.
+ * A semicolon or the end of the line ends a statement of Mermaid, `#` begins a code of a character,
+ * and `%%{` a directive, wherever it stands: they are written as such codes.
  */
 #include "fabric/cli/ladder/ladder.h"
 #include "fabric/common/unicode.h"
+
+#include <string.h>
 
 static void mermaid_print(FILE *out, const char *text)
 {
@@ -18,7 +20,7 @@ static void mermaid_print(FILE *out, const char *text)
 			fputs("\xef\xbf\xbd", out);
 		else if ((u8)*text < ' ')
 			fputc(' ', out);
-		else if (*text == ';' || *text == '#' || *text == '<' || *text == '>')
+		else if (strchr(";#%<>", *text))
 			fprintf(out, "#%d;", *text);
 		else
 			fwrite(text, 1, n, out);

@@ -38,6 +38,21 @@ limit "$R" trace ladder --format mermaid sends.pcapng >ladder.mmd
 is 'Mermaid has nothing but its statements' "$(grep -vcE '^sequenceDiagram$|^    participant L[0-9]+ as [^;]+$|^    L[0-9]+(->>|--x)L[0-9]+: [^;<>]+$|^    Note (over|right of) L[0-9]+(,L[0-9]+)?: [^;]+$' ladder.mmd)" 0
 is 'and each packet' "$(grep -c -- '->>\|--x' ladder.mmd)" "$(count sends.pcapng)"
 
+# Comments and names of interfaces may be anybody's.
+python3 - <<-'END'
+	data = open("sends.pcapng", "rb").read()
+	old = b"dropped by fault rule one: drop opcode=SEND_MIDDLE nth=1"
+	new = b"%%{init: {}}%%\n\x1b[2J\x7f\xc2\x9b2J\xff \xc3\xa9 "
+	assert data.count(old) == 1 and data.count(b"b/rdmaemu0/1") == 1
+	data = data.replace(old, new.ljust(len(old), b"x")).replace(b"b/rdmaemu0/1", b"\x1b/rdmaemu0/1")
+	open("hostile.pcapng", "wb").write(data)
+END
+limit "$R" trace ladder hostile.pcapng >hostile
+is 'a terminal acts on no byte of a comment' "$(grep -c 'x   |  %%{init: {}}%%??\[2J???2J? é x*$' hostile)" 1
+is 'or of a name' "$(head -n 1 hostile | tr -s ' ')" ' ? (10.77.0.2) a (10.77.0.1)'
+is 'Mermaid takes a comment for no directive' "$(limit "$R" trace ladder --format mermaid hostile.pcapng |
+	grep '%\|{' | sed 's/x*$//')" "    Note over L0,L1: #37;#37;{init: {}}#37;#37;??[2J???2J? é "
+
 # Captures of other devices.
 is 'pcap of Linux: lanes are addresses' "$(limit "$R" trace ladder "$TOP/tests/data/traces/cm_reject.pcap" | tr -s ' -' | cut -c 1-60)" \
 	" 10.1.0.1 10.1.0.2
