@@ -11,7 +11,8 @@
  * - Each flow, from one member to another, has room of its own in the buffer to the receiver, for
  *   one burst of the largest size, whatever others have sent. Beyond that, flows share a part of
  *   the buffer, of which each has at most as many bytes as are free. A flow's frames that cost no
- *   credit count on their own; more of them end the sender's connection.
+ *   credit count on their own; more of them end the sender's connection. A member that has left
+ *   keeps its place in the table until its frames are sent: flows are never more than places.
  *
  * A session begins with a whole window, whether or not the receiver has taken that of the session
  * before. So an honest sender, too, may have a burst for which the receiver's buffer has no room.
@@ -194,11 +195,8 @@ static u64 forward_waiting(const struct jconn *c, struct flow_queue *q)
 static u8 *forward_reserve(struct jconn *c, struct flow_queue *q, u32 len, u32 own)
 {
 	u32 used = jconn_pending(c), room = used < JOIN_TX_SHARED ? JOIN_TX_SHARED - used : 0;
-	/* What members have left there that are gone now counts for no flow. */
-	bool hub = used + len > JOIN_TX_SIZE - JOIN_MAX_FRAME - FORWARD_HUB;
 
-	return !hub && forward_waiting(c, q) + len <= max_u32(own, room) ? jconn_reserve(c, len)
-									 : NULL;
+	return forward_waiting(c, q) + len <= max_u32(own, room) ? jconn_reserve(c, len) : NULL;
 }
 
 const char *forward_input(struct fabric *f, struct member *src, const struct join_hdr *h,
@@ -232,6 +230,23 @@ const char *forward_input(struct fabric *f, struct member *src, const struct joi
 	if (!c->want_write && jconn_pending(c) >= FORWARD_FLUSH_AT)
 		jconn_flush(f, c);
 	return NULL;
+}
+
+bool forward_has_left(struct fabric *f, struct member *m)
+{
+	struct member *dst;
+	struct flow *flow;
+	u32 i;
+
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++) {
+		dst = f->join->member[i];
+		flow = &m->flow[i];
+		if (dst && dst->conn && flow->to == dst->id &&
+		    (forward_waiting(dst->conn, &flow->bursts) ||
+		     forward_waiting(dst->conn, &flow->others)))
+			return true;
+	}
+	return false;
 }
 
 void forward_begin(struct fabric *f, const struct member *m)

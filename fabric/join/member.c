@@ -50,12 +50,13 @@ struct member *mesh_member(struct fabric *f, u64 id)
 }
 
 /*
- * Whether other members may have the slot: the member is dead, and nothing brings it back. One of
- * which a neighbour has just told has no route yet.
+ * Whether other members may have the slot: the member is dead, nothing brings it back, and nothing
+ * of it waits for others here. One of which a neighbour has just told has no route yet.
  */
-static bool member_is_over(const struct fabric *f, const struct member *m)
+static bool member_is_over(struct fabric *f, struct member *m)
 {
-	return m->dead && !m->via && m->next_try == NEVER && !mesh_peer_is_told(f, m);
+	return m->dead && !m->via && m->next_try == NEVER && !mesh_peer_is_told(f, m) &&
+	       !forward_has_left(f, m);
 }
 
 static bool member_is_displaceable(const struct member *m, bool for_proven)

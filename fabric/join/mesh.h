@@ -313,6 +313,11 @@ bool admission_allows(struct allowance *a, u32 per_s, u32 burst);
  */
 const char *forward_input(struct fabric *f, struct member *src, const struct join_hdr *h,
 			  const u8 *frame);
+/**
+ * forward_has_left() - whether frames of @m wait for other members. They count for @m's room, so no
+ * other member may have its place.
+ */
+bool forward_has_left(struct fabric *f, struct member *m);
 /** forward_begin() - @m has a new connection: what others send it has to begin anew. */
 void forward_begin(struct fabric *f, const struct member *m);
 /** forward_tick() - ask members for sessions that have to begin. Return: when to come back. */

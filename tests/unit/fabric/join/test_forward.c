@@ -313,6 +313,44 @@ static void test_flood_of_frames_without_credit_ends_its_sender(void)
 	end();
 }
 
+/* A second passes, in which the receiver reads a little. */
+static void trickle(struct world_sock *to)
+{
+	CU_ASSERT_TRUE(peer_say(to, JT_PING, NULL, 0));
+	to->peer->deaf = false;
+	world_turn(NSEC_PER_MSEC / 10);
+	to->peer->deaf = true;
+	world_turn(NSEC_PER_SEC);
+}
+
+static void test_a_member_that_has_left_keeps_its_place_until_its_frames_are_sent(void)
+{
+	struct world_sock *to = receiver(), *s = member(FIRST_OTHER), *filler;
+	const struct member *left = world_conn(s)->member, *next;
+	u32 i, number = left->number;
+
+	to->peer->deaf = true;
+	/* What comes first is read first. */
+	filler = member(FIRST_OTHER + 1);
+	send_sessions(filler, to);
+	CU_ASSERT_TRUE(send_begin(s, 1));
+	send_bursts(s, PER_WINDOW);
+	world_hang_up(s);
+	for (i = 0; i < 12; i++)
+		trickle(to);
+	CU_ASSERT(waiting(to) > JOIN_WINDOW);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(left = mesh_member(world.f, peer_id(FIRST_OTHER)));
+	CU_ASSERT_TRUE(left->dead && !left->via);
+	next = world_conn(member(FIRST_OTHER + 2))->member;
+	CU_ASSERT_NOT_EQUAL(next->number, number);
+	CU_ASSERT_PTR_EQUAL(mesh_member(world.f, peer_id(FIRST_OTHER)), left);
+	hear_all(to);
+	next = world_conn(member(FIRST_OTHER + 3))->member;
+	CU_ASSERT_EQUAL(next->number, number);
+	CU_ASSERT_PTR_NULL(mesh_member(world.f, peer_id(FIRST_OTHER)));
+	end();
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -330,6 +368,8 @@ int main(void)
 		  test_members_that_act_together_leave_room_for_a_burst },
 		{ "a flood of frames without credit ends its sender",
 		  test_flood_of_frames_without_credit_ends_its_sender },
+		{ "a member that has left keeps its place until its frames are sent",
+		  test_a_member_that_has_left_keeps_its_place_until_its_frames_are_sent },
 		{ NULL, NULL },
 	};
 
