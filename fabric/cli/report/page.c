@@ -88,7 +88,9 @@ static void page_print_head(FILE *out, const char *title)
 	markup_print(out, title);
 	fputs("</title>\n<style>\n", out);
 	fputs(report_style_text, out);
-	fputs("</style>\n</head>\n", out);
+	/* Nothing is seen that the viewer would move, where one runs. */
+	fputs("</style>\n<script>document.documentElement.className = 'waits';</script>\n</head>\n",
+	      out);
 }
 
 /* The viewer runs before the packets, so that the summary is seen at once. Return: 0 or -ENOMEM. */

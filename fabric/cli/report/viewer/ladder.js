@@ -310,7 +310,6 @@ function showLadder(report, p, connections) {
 	const view = ladderView(report, p);
 	const programs = new Set(p.about.flows.flatMap(f => [view.programOf(f.from, f.from_qpn), view.programOf(f.to, f.to_qpn)]));
 
-	showPart('ladder');
 	fillSelect('f-conn', 'all', connections.slice(0, 1000).map(c => [c.key, connectionName(p.about, c.flow)]));
 	fillSelect('f-prog', 'all', [...programs].filter(Boolean).sort().map(x => [x, x]));
 	fillSelect('f-op', 'all', packetNames(p).map(x => [x, x]));

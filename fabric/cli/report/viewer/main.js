@@ -17,6 +17,31 @@ function showPackets(p) {
 	showPlots(report, p);
 }
 
+/*
+ * Parts that may have data are shown at once, with their links: what comes later moves nothing that a
+ * reader already sees.
+ */
+function showParts() {
+	const packets = object(report.packets).count > 0;
+	const parts = {
+		summary: true,
+		ladder: packets,
+		rates: packets,
+		latency: packets || list(report.programs).length,
+		sequence: packets,
+		completions: statusRows(report).length,
+		memory: packets || list(report.memory).length,
+		findings: list(report.findings).length,
+		journal: list(report.journal).length,
+	};
+
+	for (const [id, shown] of Object.entries(parts))
+		if (shown)
+			showPart(id);
+	if (packets)
+		fill('connections', make('p', { class: 'soft' }, 'Unpacking the packets\u2026'));
+}
+
 /* Called when the whole page is there. */
 async function reportBegin() {
 	let packets = null;
@@ -34,11 +59,15 @@ async function reportBegin() {
 	showMemory(report, packets);
 	showFindings(report);
 	showJournal(report);
+	for (const id of ['latency-plot', 'sequence-plot', 'memory-body'])
+		if (!byId(id).firstChild)
+			fill(id, make('p', { class: 'soft' }, 'Nothing to show.'));
 	document.documentElement.dataset.ready = 'yes';
 }
 
-showPart('summary');
+showParts();
 showSummary(report);
+document.documentElement.className = '';
 byId('footer').textContent = `Made by ${text(report.made_by)} at ${new Date(number(report.made_at) * 1000).toISOString()}. ` +
 	'The data is JSON in this file: see docs/design/report.md of rdmaemu.';
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);

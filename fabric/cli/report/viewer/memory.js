@@ -84,7 +84,6 @@ function showMemory(report, p) {
 
 	if (!recorded.length && !wire.length)
 		return;
-	showPart('memory');
 	fill('memory-body',
 		make('div', { class: 'legend' }, [['written or sent', 'data'], ['read or received', 'answer'], ['by the peer', 'mark']].map(
 			([name, colour]) => make('span', { style: `--c: var(--${colour})` }, name))),

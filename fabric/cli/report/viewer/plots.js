@@ -109,7 +109,6 @@ function ratePlot(rates, name, value, label, colour) {
 function showRates(p) {
 	const rates = rateBins(p);
 
-	showPart('rates');
 	fill('rates-plot',
 		ratePlot(rates, 'payload', b => b.bytes / rates.seconds, 'Bytes of payload per second', 'data'),
 		ratePlot(rates, 'packets', b => b.packets / rates.seconds, 'Packets per second', 'answer'),
@@ -223,10 +222,6 @@ function programLatencies(report) {
 }
 
 function showLatencies(plots) {
-	if (!plots.length)
-		return;
-	if (byId('latency').hidden)
-		showPart('latency');
 	byId('latency-plot').append(...plots);
 }
 
@@ -297,7 +292,6 @@ function showSequence(p) {
 	const flows = [...sent].sort((a, b) => b[1] - a[1]).map(x => x[0]);
 	if (!flows.length)
 		return;
-	showPart('sequence');
 	byId('sequence-flow').replaceChildren(...flows.slice(0, 1000).map(f => make('option', { value: f },
 		`${hostName(p.about, p.about.flows[f].from)} \u2192 ${hostName(p.about, p.about.flows[f].to)} ${hex(p.about.flows[f].to_qpn)}`)));
 	byId('sequence-form').addEventListener('change', e => showSequenceOf(p, Number(e.target.value), opposite[e.target.value]));

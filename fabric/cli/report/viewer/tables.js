@@ -27,7 +27,6 @@ function showCompletions(report) {
 
 	if (!rows.length)
 		return;
-	showPart('completions');
 	fill('completions-body', rows[0].from === 'journal' ? make('p', { class: 'hint' },
 		'From the journal: it has completions with an error only.') : null,
 	table('Completions by status', [
@@ -63,7 +62,6 @@ function showFindings(report) {
 
 	if (!all.length)
 		return;
-	showPart('findings');
 	fill('findings-body', all.map(findingCard));
 }
 
@@ -96,7 +94,6 @@ function showJournal(report) {
 
 	if (!entries.length)
 		return;
-	showPart('journal');
 	fillJournal(entries, '');
 	byId('journal-form').addEventListener('submit', e => e.preventDefault());
 	byId('journal-filter').addEventListener('input',
