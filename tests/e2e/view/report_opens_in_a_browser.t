@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: programs on two nodes of one fabric
+# A page of `rdmaemu report` in Chromium: its first sentence, the ladder by keyboard and mouse, dark and light, 360
+# pixels, names for screen readers, and names that are markup.
+. "$(dirname "$0")/../../lib/lib.sh"
+need python3 ib_send_bw chromium
+
+R=$RDMAEMU
+cd "$TEST_DIR" || exit 1
+port=$(free_port)
+"$R" fabric start
+"$R" run --node a -- ib_send_bw -F -n 20 -s 3000 -p "$port" >/dev/null 2>&1 &
+server=$!
+check 'a server' wait_listen "$port" $server
+"$R" fault add 'cut: drop opcode=SEND_MIDDLE after=9' 'idle: drop opcode=ATOMIC_CMP_AND_SWP'
+limit "$R" run --node b --report run.html --check -- ib_send_bw -F -n 20 -s 3000 -p "$port" a >/dev/null 2>&1
+kill $server 2>/dev/null
+wait $server 2>/dev/null
+cat >evil.json <<'END'
+{"ts": 5, "kind": "completion", "severity": "error", "status": "<b>", "peer": 7, "text": ["x"], "who":
+ {"name": "</script><script>document.title = 'evil'</script>", "pid": {}}}
+END
+limit "$R" report evil.html evil.json
+HOME=$PWD limit python3 "$TOP/tests/lib/py/report_in_browser.py" run.html evil.html . || FAILED=1
+done_testing

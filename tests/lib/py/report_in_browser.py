@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Opens pages of `rdmaemu report` in Chromium, and uses them: report_in_browser.py RUN.html EVIL.html DIR
+
+RUN.html: of a run whose SEND_MIDDLEs a rule has dropped; EVIL.html: of a journal with markup in the names. Prints a line
+for each check. Screenshots go to DIR.
+"""
+import os
+import sys
+import tempfile
+
+from browser import Browser
+
+# Contrast of WCAG 2: of two colours as #rrggbb.
+CONTRAST = '''((a, b) => {
+	const light = c => [1, 3, 5].map(i => parseInt(c.slice(i, i + 2), 16) / 255)
+		.map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+	const [x, y] = [light(a), light(b)];
+	return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+})'''
+WANT_NAMES = {'button', 'combobox', 'textbox', 'checkbox', 'image', 'link', 'application', 'region', 'heading', 'table'}
+
+
+class Checks:
+    def __init__(self):
+        self.bad = False
+
+    def __call__(self, name, fine, *why):
+        print(('ok ' if fine else 'not ok ') + name)
+        if not fine:
+            self.bad = True
+            print('\n'.join('# ' + str(w) for w in why))
+
+
+def detail(page):
+    return page.js("document.querySelector('#detail').innerText")
+
+
+def shown(page):
+    """Items that the ladder says it has."""
+    return page.js("Number(document.querySelector('#ladder-count').innerText.split(' ')[0].replace(/,/g, ''))")
+
+
+def choose(page, id, value):
+    page.js(f"(e => {{ e.value = {value!r}; e.dispatchEvent(new Event('change', {{ bubbles: true }})); }})(byId({id!r}))")
+
+
+def pixels(page, colour):
+    """Pixels of the ladder in a colour of the style sheet."""
+    return page.js('''(colour => {
+        const canvas = byId('ladder-canvas'), data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+        const want = [1, 3, 5].map(i => parseInt(colours()[colour].slice(i, i + 2), 16));
+        let n = 0;
+        for (let i = 0; i < data.length; i += 4)
+            n += data[i + 3] > 250 && want.every((v, k) => Math.abs(v - data[i + k]) < 3);
+        return n;
+    })''' + f'({colour!r})')
+
+
+def check_summary(check, page):
+    verdict = page.js("byId('verdict').innerText")
+    check('the first sentence names program, error and rule', 'ib_send_bw' in verdict and 'IBV_WC_RETRY_EXC_ERR' in verdict and
+          'rule cut: drop opcode=SEND_MIDDLE' in verdict and page.js("byId('verdict').className") == 'failed', verdict)
+    parts = page.js("[...document.querySelectorAll('nav a')].map(a => a.innerText)")
+    check('parts that have data are shown', parts == ['Summary', 'Ladder', 'Rates', 'Latency', 'Sequence numbers', 'Completions', 'Memory',
+                                                      'Findings of the checker', 'Journal'], parts)
+    check('no other', page.js("[...document.querySelectorAll('section')].filter(s => !s.hidden).length") == len(parts))
+    rules = page.js("byId('rules').innerText")
+    check('the rules say what they have hit', 'fired' in rules and 'never matched' in rules and 'ib_send_bw' in rules, rules)
+
+
+def check_ladder(check, page):
+    all_items = shown(page)
+    check('arrows are drawn', pixels(page, 'data') > 100)
+    page.js("byId('ladder-box').focus()")
+    page.key('n')
+    check('n finds a lost packet, and why', 'did not arrive' in detail(page) and 'fault rule cut' in detail(page), detail(page))
+    check('it is drawn as trouble', pixels(page, 'bad') > 50)
+    check('with its bytes and journal', '0000  ' in detail(page) and 'dropped' in detail(page), detail(page))
+    before = detail(page)
+    page.key('ArrowUp')
+    up = detail(page)
+    page.key('ArrowDown')
+    check('up and down select the packets next to it', up != before and detail(page) == before)
+    height = page.js("byId('ladder-space').clientHeight")
+    page.key('-')
+    page.key('-')
+    check('- zooms out', page.js("byId('ladder-space').clientHeight") < height)
+    page.key('+')
+    page.key('+')
+    check('+ zooms in again', page.js("byId('ladder-space').clientHeight") == height)
+    box = page.js("byId('ladder-box').scrollIntoView(), (r => [r.x, r.y])(byId('ladder-box').getBoundingClientRect())")
+    page.click(box[0] + 300, box[1] + 200)
+    check('a click selects', detail(page) != before)
+    page.js("byId('f-journal').click()")
+    packets = shown(page)
+    check('the journal can be left out', 0 < packets < all_items, packets, all_items)
+    choose(page, 'f-op', 'SEND_MIDDLE')
+    middle = shown(page)
+    check('of one opcode', 0 < middle < packets, middle, packets)
+    choose(page, 'f-op', '')
+    page.js("byId('f-bad').click()")
+    check('of trouble', 0 < shown(page) < packets, shown(page))
+    page.js("byId('f-bad').click()")
+    page.js("byId('f-qp').value = '0x3fff', byId('f-qp').dispatchEvent(new Event('input'))")
+    check('of a queue pair that is none', shown(page) == 0)
+    page.js("byId('f-qp').value = '', byId('f-qp').dispatchEvent(new Event('input'))")
+    program = page.js("byId('f-prog').options[1].value")
+    choose(page, 'f-prog', program)
+    check('of a program', program.startswith('ib_send_bw[') and shown(page) > 0, program)
+    choose(page, 'f-prog', '')
+    page.js("byId('f-journal').click()")
+    check('and all of them again', shown(page) == all_items)
+
+
+def check_access(check, page):
+    nodes = page.call('Accessibility.getFullAXTree')['nodes']
+    nameless = [n['role']['value'] for n in nodes if not n['ignored'] and n['role']['value'] in WANT_NAMES and
+                not n.get('name', {}).get('value')]
+    check('each control, picture and table has a name', not nameless, nameless)
+    order = page.js("[...document.querySelectorAll('h1, h2, h3, h4')].map(h => Number(h.tagName[1]))")
+    check('headings leave out no level', all(b <= a + 1 for a, b in zip(order, order[1:])), order)
+
+
+def check_colours(check, page, name):
+    weak = page.js(f"Object.entries(colours()).filter(([k]) => !['page', 'panel', 'line'].includes(k)).filter(([, v]) => "
+                   f"Math.min({CONTRAST}(v, colours().page), {CONTRAST}(v, colours().panel)) < 4.5).map(([k]) => k)")
+    check(f'all colours can be read, {name}', weak == [], weak)
+
+
+def check_small(check, browser, url, shots):
+    page = browser.open(url, width=360, height=740)
+    width = page.js('document.documentElement.scrollWidth')
+    check('360 pixels are wide enough', width <= 360, width)
+    shift = page.js('''new Promise(done => {
+        let sum = 0;
+        new PerformanceObserver(l => { for (const e of l.getEntries()) sum += e.value; }).observe({ type: 'layout-shift', buffered: true });
+        setTimeout(() => done(sum), 500);
+    })''')
+    check('nothing jumps while it is loaded', shift < 0.1, shift)
+    page.screenshot(os.path.join(shots, 'small.png'))
+
+
+def main():
+    run, evil, shots = ('file://' + os.path.abspath(a) for a in sys.argv[1:])
+    shots = shots.removeprefix('file://')
+    check = Checks()
+    with tempfile.TemporaryDirectory() as profile, Browser(profile) as browser:
+        page = browser.open(run)
+        check_summary(check, page)
+        check_colours(check, page, 'light')
+        page.screenshot(os.path.join(shots, 'summary.png'))
+        check_ladder(check, page)
+        page.key('n')
+        page.screenshot(os.path.join(shots, 'ladder.png'), '#ladder')
+        check_access(check, page)
+        check('it asks for no other file, and nothing fails', not page.trouble(), *page.trouble())
+        dark = browser.open(run, dark=True)
+        check('dark is dark', dark.js('colours().page') != page.js('colours().page'))
+        check_colours(check, dark, 'dark')
+        check_small(check, browser, run, shots)
+        bad = browser.open(evil)
+        check('markup in names is text', bad.js('document.title') != 'evil' and
+              '</script><script>' in bad.js("byId('journal').innerText"), bad.js('document.title'))
+        check('and nothing fails', not bad.trouble(), *bad.trouble())
+    sys.exit(check.bad)
+
+
+main()
