@@ -107,11 +107,12 @@ $(LIB): $(SHIM_OBJ) $(EMULATOR_OBJ) $(VERSION_SCRIPT)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
 
-$(TAP): $(TAP_OBJ) $(VERSION_SCRIPT)
+$(TAP): $(TAP_OBJ) $(VERSION_SCRIPT) libtap/direct/vendors.map
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu-tap.so \
-		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs) -lz
+		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--version-script=libtap/direct/vendors.map -Wl,--as-needed \
+		$(if $(SAN),,-Wl,-z,defs) -lz
 
 $(CTL_SO): $(CTL_OBJ) libctl/exports.map
 	@mkdir -p $(@D)

@@ -272,6 +272,7 @@ struct tap_dm {
  * @object_new: after registration, before call_end; @object_gone: before it is forgotten
  * @wr_batch_begin, @wr_batch_end: around ibv_wr_complete() and ibv_wr_abort()
  * @wait: before a thread waits for descriptors, maybe of epoll instances, without a timeout
+ * @direct: the program has got at the queues of an object: what it does there is not seen
  * @devices: a list of @n devices, which librdmacm may have asked for: to shorten in place
  * @devices_free: it is about to be freed
  * @contexts: a list of rdma_get_devices(): to shorten in place
@@ -304,6 +305,7 @@ struct tap_user {
 	enum tap_verdict (*dm_begin)(struct tap_dm *d);
 	void (*dm_end)(struct tap_dm *d);
 	void (*wait)(const struct pollfd *fds, size_t n);
+	void (*direct)(const struct tap_obj *o);
 	void (*devices)(struct ibv_device **list, int *n);
 	void (*devices_free)(struct ibv_device **list);
 	void (*contexts)(struct ibv_context **list, int *n);

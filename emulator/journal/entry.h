@@ -32,6 +32,7 @@ enum journal_kind {
 	JRN_RETRY, /* @who retransmits from @psn on */
 	JRN_FLUSH, /* a program moved a QP to ERR; @n work requests flushed */
 	JRN_GONE, /* a client has ended with @n connected QPs */
+	JRN_UNSEEN, /* a program on a real device uses a QP past verbs */
 	JRN_KINDS,
 };
 

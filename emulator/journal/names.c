@@ -70,6 +70,8 @@ const char *journal_status_name(const struct journal_entry *j)
 		return j->cause == CAUSE_RNR ? "waits to send again" : "sends again";
 	case JRN_FLUSH:
 		return "flushed";
+	case JRN_UNSEEN:
+		return "data path not seen";
 	default:
 		return "client gone";
 	}
@@ -87,6 +89,7 @@ const char *journal_kind_name(const struct journal_entry *j)
 		[JRN_RETRY] = "retry",
 		[JRN_FLUSH] = "flush",
 		[JRN_GONE] = "gone",
+		[JRN_UNSEEN] = "unseen",
 	};
 
 	return j->kind < JRN_KINDS ? names[j->kind] : "?";

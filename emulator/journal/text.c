@@ -410,7 +410,9 @@ static void text_why(struct text *t, const struct hca *hca, const struct journal
 		text_printf(t, "ended with %u QP%s connected", j->n, plural_suffix(j->n));
 	else if (j->kind == JRN_FLUSH)
 		text_printf(t, "%u work request%s: ", j->n, plural_suffix(j->n));
-	if (j->kind != JRN_GONE)
+	else if (j->kind == JRN_UNSEEN)
+		text_printf(t, "the program uses QP 0x%06x past verbs", j->who.qpn);
+	if (j->kind != JRN_GONE && j->kind != JRN_UNSEEN)
 		text_cause(t, hca, j->cause, j->info, &j->key, rule);
 }
 

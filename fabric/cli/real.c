@@ -3,10 +3,10 @@
  * DOC: see fabric/cli/real.h.
  *
  * On real devices the emulator has no part in what a program does, so nothing is preloaded and
- * nothing is set: the program finds what it would find without rdmaemu. There are two exceptions:
- * where devices are named, the tap hides the others (libtap/users/device_mask.c); and a run with
- * fault rules, --explain, --junit, --tap or --report has a fabric without devices, which holds the
- * rules and
+ * nothing is set: the program finds what it would find without rdmaemu. There are exceptions: where
+ * devices are named, the tap hides the others (libtap/users/device_mask.c); it answers for vendors'
+ * libraries, unless they are allowed all (libtap/direct/); and a run with fault rules, --explain,
+ * --junit, --tap or --report has a fabric without devices, which holds the rules and
  * the journal. The tap asks it about calls that rules name, and tells it what fails
  * (libtap/users/faults.c).
  *
@@ -31,7 +31,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define REAL_ENV "RDMAEMU_REAL"
+#define REAL_ENV	"RDMAEMU_REAL"
+#define REAL_DIRECT_ENV "RDMAEMU_REAL_DIRECT"
 
 #define REAL_CHANGES_RUN                                                                           \
 	(OPT_BIT(OPT_NODE) | OPT_BIT(OPT_SCENARIO) | OPT_BIT(OPT_DRY_RUN) |                        \
@@ -161,16 +162,28 @@ static void real_choose_fabric(struct opts *o)
 		snprintf(o->fabric, sizeof(o->fabric), REAL_FABRIC);
 }
 
+/* Whether the tap has something to do without a fabric. */
+static bool real_needs_tap(const struct opts *o)
+{
+	return o->real_names[0] || (o->real_direct[0] && strcmp(o->real_direct, "allow") != 0);
+}
+
 /* @fabric: the run has a fabric */
 static int real_choose_devices(struct opts *o, bool fabric)
 {
 	char tap[PATH_MAX];
 
 	o->real = REAL_YES;
-	if (o->real_names[0]) {
+	if (real_needs_tap(o)) {
 		if (run_find_tap(tap))
 			return -1;
-		if (run_preload(tap) || setenv(REAL_ENV, o->real_names, 1))
+		if (run_preload(tap))
+			return print_error("environment: %s", strerror(errno));
+	}
+	if (o->real_direct[0] && setenv(REAL_DIRECT_ENV, o->real_direct, 1))
+		return print_error("environment: %s", strerror(errno));
+	if (o->real_names[0]) {
+		if (setenv(REAL_ENV, o->real_names, 1))
 			return print_error("environment: %s", strerror(errno));
 	} else if (o->level[OPT_REAL] == LEVEL_FLAG && getenv(REAL_ENV) &&
 		   setenv(REAL_ENV, "yes", 1)) {
@@ -198,6 +211,8 @@ int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabri
 	const opt_set taken = fabric ? REAL_WITH_FABRIC : 0;
 	static struct real_devices d;
 
+	if (o->real == REAL_NO && o->level[OPT_REAL_DIRECT] == LEVEL_FLAG)
+		return print_error("%s: --real-direct: expected --real with it", verb);
 	if (o->real == REAL_NO)
 		return real_choose_emulator(o);
 	if (!is_auto && real_check_options(o, verb, taken, false))
@@ -220,7 +235,7 @@ int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabri
 
 int real_run(const struct opts *o, char **argv)
 {
-	if (o->real_names[0] && program_arrange_preload(argv[0]))
+	if (real_needs_tap(o) && program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
 	execvp(argv[0], argv);
 	return run_print_exec_error(argv[0], errno);

@@ -36,8 +36,8 @@ static const struct verb verbs[] = {
 		  "127 if there is no such program.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
-		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_JUNIT) |
-		   OPT_BIT(OPT_TAP) | OPT_BIT(OPT_REPORT) | CHECK | LEND,
+		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_REAL_DIRECT) |
+		   OPT_BIT(OPT_JUNIT) | OPT_BIT(OPT_TAP) | OPT_BIT(OPT_REPORT) | CHECK | LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",
@@ -50,8 +50,8 @@ static const struct verb verbs[] = {
 		  "replay'. Programs that are recorded at the same time may share a directory.",
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL) |
-		   OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_WIRE) |
-		   LEND,
+		   OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) |
+		   OPT_BIT(OPT_REAL_DIRECT) | OPT_BIT(OPT_WIRE) | LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

@@ -131,6 +131,9 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_REAL] = { "real", 0, "[=DEVICE,...|auto]", "RDMAEMU_REAL", false,
 		       "use the machine's own RDMA devices, all or these, not those of a fabric; "
 		       "with auto, the emulator if there are none" },
+	[OPT_REAL_DIRECT] = { "real-direct", 0, "allow|hide|refuse", "RDMAEMU_REAL_DIRECT", false,
+			      "whether a program on real devices may use them past libibverbs, by "
+			      "libmlx5 or libefa (default: allow)" },
 	[OPT_TIMEOUT] = { "timeout", 0, "SECONDS", NULL, false,
 			  "longest time that a call may wait (default: 60)" },
 	[OPT_OUT] = { "out", 'o', "DIR", NULL, false,

@@ -94,6 +94,7 @@ enum opt_id {
 	OPT_DATA,
 	OPT_PACE,
 	OPT_REAL,
+	OPT_REAL_DIRECT,
 	OPT_TIMEOUT,
 	OPT_OUT,
 	OPT_PAYLOAD,
@@ -269,6 +270,7 @@ struct opts {
 	bool pace; /* as recorded */
 	enum opts_real real;
 	char real_names[512]; /* of those to show, with commas between; "": all */
+	char real_direct[8]; /* allow, hide or refuse; "": not given */
 	bool capabilities; /* compare them in any case */
 	u32 timeout; /* seconds */
 	char check[512]; /* findings, with commas between; "": no check */

@@ -175,6 +175,14 @@ static bool opt_set_real(struct opts *o, const char *value)
 	       opt_store_text(o->real_names, sizeof(o->real_names), value);
 }
 
+static bool opt_set_real_direct(struct opts *o, const char *value)
+{
+	static const char *const words[] = { "allow", "hide", "refuse", NULL };
+
+	return opt_word_index(value, words) >= 0 &&
+	       opt_store_text(o->real_direct, sizeof(o->real_direct), value);
+}
+
 static bool opt_set_payload(struct opts *o, const char *value)
 {
 	static const char *const words[] = { "full", "hash", "none", NULL };
@@ -313,6 +321,7 @@ static const struct opt_value {
 	[OPT_DATA] = A_SWITCH(data),
 	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
 	[OPT_REAL] = BY(opt_set_real, "auto, yes, no, or names of devices, with commas between"),
+	[OPT_REAL_DIRECT] = BY(opt_set_real_direct, "allow, hide or refuse"),
 	[OPT_TIMEOUT] = A_NUMBER(32, timeout, 1, 86400, "seconds, 1 to 86400"),
 	[OPT_OUT] = A_TEXT(out, "a directory"),
 	[OPT_WIRE] = A_SWITCH(wire),

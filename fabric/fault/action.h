@@ -76,6 +76,8 @@ int fault_work_failed(struct fabric *f, const struct client *cl, const struct pr
 int fault_cm_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
 /** fault_event_seen() - PROTO_EVENT_SEEN. Return: as fault_cm_request(). */
 int fault_event_seen(struct fabric *f, const struct client *cl, const struct proto_msg *m);
+/** fault_qp_unseen() - PROTO_UNSEEN. Return: as fault_cm_request(). */
+int fault_qp_unseen(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 
 /* --- hold.c ----------------------------------------------------------------------------------- */
 

@@ -56,3 +56,16 @@ int fault_event_seen(struct fabric *f, const struct client *cl, const struct pro
 	fault_call_journal(f, &j);
 	return 0;
 }
+
+int fault_qp_unseen(struct fabric *f, const struct client *cl, const struct proto_msg *m)
+{
+	struct journal_entry j;
+
+	if (!f->real)
+		return -EOPNOTSUPP;
+	if (m->event.qpn > IB_QPN_MASK)
+		return -EINVAL;
+	j = journal_of_client(f->hca, cl->id, m->event.qpn, JRN_UNSEEN, 0, 0);
+	fault_call_journal(f, &j);
+	return 0;
+}

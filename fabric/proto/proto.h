@@ -188,6 +188,11 @@ enum proto_op {
 	 * -EOPNOTSUPP: as CALL_FAILED.
 	 */
 	PROTO_LIMITS,
+	/*
+	 * UNSEEN: in: event.qpn: the program posts to it, or polls, past verbs: for the journal.
+	 * -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_UNSEEN,
 };
 
 enum proto_flags {

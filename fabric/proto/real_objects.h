@@ -31,6 +31,7 @@ struct real_device {
  * @device: its device's place, plus one; 0: none
  * @type, @state: enum ib_qp_type, ib_qp_state
  * @peer: the number of the queue pair that it is connected to, if the program has given it; 0: none
+ * @unseen: the program posts to it, or polls, past verbs
  */
 struct real_qp {
 	u32 used;
@@ -39,6 +40,7 @@ struct real_qp {
 	u32 type;
 	u32 state;
 	u32 peer;
+	u32 unseen;
 };
 
 /** struct real_objects - what a program has. @objects: of all kinds, without contexts */

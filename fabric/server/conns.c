@@ -306,6 +306,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return c->client ? fault_cm_request(f, c->client, m) : -ENOTCONN;
 	case PROTO_EVENT_SEEN:
 		return c->client ? fault_event_seen(f, c->client, m) : -ENOTCONN;
+	case PROTO_UNSEEN:
+		return c->client ? fault_qp_unseen(f, c->client, m) : -ENOTCONN;
 	case PROTO_HOLD:
 		return c->client ? fault_hold_request(f, c->client, m) : -ENOTCONN;
 	case PROTO_LIMITS:

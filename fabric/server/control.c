@@ -49,6 +49,7 @@ bool control_is_needed(u32 op)
 	case PROTO_LENT:
 	case PROTO_HOLD:
 	case PROTO_LIMITS:
+	case PROTO_UNSEEN:
 	case PROTO_NLDEV:
 	case PROTO_DROP:
 		return false;

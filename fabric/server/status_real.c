@@ -68,6 +68,8 @@ static struct json_object *status_real_qp(const struct real_objects *r, const st
 	json_add_str(o, "type", ib_qp_type_name(load_relaxed(&qp->type)));
 	json_add_str(o, "state", ib_qp_state_name(state));
 	json_add_str(o, "device", name);
+	if (load_relaxed(&qp->unseen))
+		json_add(o, "unseen", json_object_new_boolean(true));
 	if (peer && state >= QPS_RTR)
 		json_add_int(o, "peer_qpn", peer);
 	return o;

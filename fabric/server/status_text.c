@@ -127,6 +127,8 @@ static void status_print_qp(FILE *out, struct json_object *q)
 			status_get_str(q, "peer_name"));
 	if (json_object_get_boolean(status_get(q, "waits_for_helper")))
 		fprintf(out, ", waits for a helper");
+	if (status_get(q, "unseen"))
+		fprintf(out, ", data path not seen");
 	fputc('\n', out);
 	if (!c) /* nobody counts the packets of one queue pair of a real device */
 		return;

@@ -30,6 +30,8 @@
 HOOK(void *, dlopen, const char *file, int mode);
 HOOK(void *, dlmopen, Lmid_t ns, const char *file, int mode);
 
+const char *const *dlopen_also;
+
 static bool is_soname(const char *base, const char *lib)
 {
 	size_t len = strlen(lib);
@@ -40,6 +42,7 @@ static bool is_soname(const char *base, const char *lib)
 /* The library to load for @file: ours for any name of libibverbs or librdmacm. */
 static const char *dlopen_redirect(const char *file)
 {
+	const char *const *also;
 	const char *base;
 
 	if (!file)
@@ -48,6 +51,9 @@ static const char *dlopen_redirect(const char *file)
 	base = base ? base + 1 : file;
 	if (is_soname(base, "libibverbs.so") || is_soname(base, "librdmacm.so"))
 		return interpose_soname; /* already loaded, libc finds it by SONAME */
+	for (also = dlopen_also; also && *also; also++)
+		if (is_soname(base, *also))
+			return interpose_soname;
 	return file;
 }
 

@@ -21,6 +21,9 @@
  */
 extern const char interpose_soname[];
 
+/** dlopen_also - further libraries, up to NULL, for which dlopen() yields it; or NULL. */
+extern const char *const *dlopen_also;
+
 /** HOOK() - declare the wrapper hook_@name() of libc's @name, exported without a version. */
 #define HOOK(type, name, ...) SHIM_EXPORT type hook_##name(__VA_ARGS__) __asm__(#name)
 
@@ -58,6 +61,7 @@ enum real_lib {
 	REAL_VERBS, /* libibverbs.so.1 */
 	REAL_CM, /* librdmacm.so.1 */
 	REAL_MLX5, /* libmlx5.so.1 */
+	REAL_EFA, /* libefa.so.1 */
 };
 
 /**

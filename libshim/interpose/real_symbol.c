@@ -34,6 +34,7 @@ void *real_symbol(void **slot, enum real_lib lib, const char *name)
 		[REAL_VERBS] = "libibverbs.so.1",
 		[REAL_CM] = "librdmacm.so.1",
 		[REAL_MLX5] = "libmlx5.so.1",
+		[REAL_EFA] = "libefa.so.1",
 	};
 	static void *handle[ARRAY_SIZE(soname)];
 	static void *(*real_dlopen)(const char *, int);

@@ -202,6 +202,13 @@ void tap_fabric_report_event(const struct proto_event *event)
 	(void)fabric_request(&m);
 }
 
+void tap_fabric_report_unseen(u32 qpn)
+{
+	struct proto_msg m = { .op = PROTO_UNSEEN, .event.qpn = qpn };
+
+	(void)fabric_request(&m);
+}
+
 u64 tap_fabric_hold(u32 cq)
 {
 	struct proto_msg m = { .op = PROTO_HOLD, .hold.cq = cq };

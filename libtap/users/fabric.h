@@ -54,6 +54,9 @@ u32 tap_fabric_cm(const struct proto_cm *cm);
 /** tap_fabric_report_event() - tell the journal of an asynchronous event. */
 void tap_fabric_report_event(const struct proto_event *event);
 
+/** tap_fabric_report_unseen() - tell the journal of a QP that the program uses past verbs. */
+void tap_fabric_report_unseen(u32 qpn);
+
 /**
  * tap_fabric_hold() - ask for how long completions may be withheld from the CQ with that handle. A
  * rule counts it. Return: in ns; 0: not at all.

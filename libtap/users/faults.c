@@ -248,6 +248,7 @@ static const struct tap_user fault_user = {
 	.cqex_end = fault_cqex_end,
 	.cq_begin = fault_cq_begin,
 	.cq_end = fault_cq_end,
+	.direct = object_counts_direct,
 	.dm_begin = fault_dm_begin,
 };
 

@@ -93,6 +93,7 @@ static void qp_list(struct real_objects *r, struct tap_obj *o)
 		r->qp[i].type = qp->qp_type;
 		r->qp[i].state = qp->state;
 		r->qp[i].peer = 0;
+		r->qp[i].unseen = 0;
 		store_release(&r->qp[i].used, 1);
 		q->listed = i + 1;
 	}
@@ -138,6 +139,14 @@ void object_counts_qp_failed(const struct tap_obj *qp)
 		store_relaxed(&entry->state, (u32)IBV_QPS_SQE);
 	else if (entry)
 		store_relaxed(&entry->state, (u32)IBV_QPS_ERR);
+}
+
+void object_counts_direct(const struct tap_obj *qp)
+{
+	struct real_qp *entry = qp_entry(qp);
+
+	if (entry && !exchange(&entry->unseen, 1))
+		tap_fabric_report_unseen(entry->qpn);
 }
 
 /* --- all kinds -------------------------------------------------------------------------------- */

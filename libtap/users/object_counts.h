@@ -17,5 +17,7 @@ void object_counts_call_end(const struct tap_call *c);
 void object_counts_qp_changed(const struct tap_obj *qp);
 /** object_counts_qp_failed() - the device has completed a request of a queue pair with an error. */
 void object_counts_qp_failed(const struct tap_obj *qp);
+/** object_counts_direct() - hook direct: its data path is not seen. */
+void object_counts_direct(const struct tap_obj *qp);
 
 #endif
