@@ -301,6 +301,14 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				       "ibv_post_recv(3); IBTA 9.7.4.1.7: a message that exceeds "
 				       "its receive is an invalid request",
 				       "Post receives as long as the longest message of the peer" },
+	[FINDING_WR_REMOTE_RACE] = { "WR:REMOTE:RACE", FINDING_WARNING,
+				     "Two requests access the same remote memory, and nothing "
+				     "orders them",
+				     "IBTA 9.5, ordering of transactions: only those of one queue "
+				     "pair are ordered",
+				     "Poll the completion of one before the other is posted, or "
+				     "send a message after it that the other one waits for",
+				     "races" },
 	[FINDING_WR_RKEY_INVALID] = { "WR:RKEY:INVALID", FINDING_ERROR,
 				      "A work request fails with IBV_WC_REM_ACCESS_ERR",
 				      "ibv_reg_mr(3), IBTA 10.6.3.3: remote memory lies in one "

@@ -96,6 +96,8 @@ void check_modify_done(const struct tap_call *c)
 		return;
 	if (attr->qp_state == IBV_QPS_RESET)
 		check_qp_clear(qp);
+	else if (attr->qp_state == IBV_QPS_ERR)
+		check_race_failed(qp);
 	else if (attr->qp_state == IBV_QPS_RTR)
 		check_board_put(qp);
 	else if (attr->qp_state == IBV_QPS_RTS)

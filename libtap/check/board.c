@@ -2,10 +2,10 @@
 /*
  * Queue pairs that the processes of a run show each other.
  *
- * A file in the directory of the reports, which all map, has a place for each connected queue pair,
- * with its attributes, and how many receives it was given. Only the owner of a place writes there.
- * Readers pass over a place whose owner is gone, or that changes meanwhile: they may miss
- * something, but do not make anything up.
+ * A file in the directory of the reports, which all map, has a place for each connected queue pair:
+ * its attributes, how many receives it was given, and its outstanding accesses of remote memory.
+ * Only the owner of a place writes there. Readers pass over a place whose owner is gone, or that
+ * changes meanwhile: they may miss something, but do not make anything up.
  */
 #include "libtap/check/board.h"
 
@@ -112,6 +112,7 @@ void check_board_put(struct check_obj *qp)
 		__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
 		place->attr = attr;
 		store_relaxed(&place->receives, load_relaxed(&qp->qp.receives));
+		store_relaxed(&place->messages, load_relaxed(&qp->qp.messages));
 		__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&lock);
@@ -126,6 +127,8 @@ void check_board_remove(struct check_obj *qp)
 	qp->qp.place = NULL;
 	__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
 	memset(&place->attr, 0, sizeof(place->attr));
+	store_relaxed(&place->arrived, 0);
+	store_relaxed(&place->done, place->posted);
 	__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
 	store_release(&place->owner, 0);
 }
@@ -168,28 +171,38 @@ static bool board_is_peer(const struct board_attr *a, const struct board_attr *b
 	       !memcmp(&b->gid, &a->peer_gid, sizeof(b->gid));
 }
 
-/* Whether its process has ended without removing it. */
-static bool board_is_stale(const struct board_qp *place)
+bool check_board_is_alive(const struct board_qp *place)
 {
 	int saved = errno;
-	bool gone = kill((pid_t)load_relaxed(&place->owner), 0) && errno == ESRCH;
+	bool alive = !kill((pid_t)load_relaxed(&place->owner), 0) || errno != ESRCH;
 
 	errno = saved;
-	return gone;
+	return alive;
+}
+
+const struct board_qp *check_board_next(const struct board_qp *after)
+{
+	u32 i = after ? (u32)(after - board->qp) + 1 : 0;
+
+	return i < min_u32(load_relaxed(&board->used), BOARD_QPS) ? &board->qp[i] : NULL;
+}
+
+const struct board_qp *check_board_peer_of(const struct board_attr *of, struct board_attr *peer)
+{
+	const struct board_qp *p;
+
+	for (p = check_board_next(NULL); p; p = check_board_next(p))
+		if (check_board_read(p, peer) && board_is_peer(of, peer) && check_board_is_alive(p))
+			return p;
+	return NULL;
 }
 
 const struct board_qp *check_board_find_peer(struct check_obj *qp, struct board_attr *peer)
 {
 	const struct board_attr *own = &qp->qp.place->attr;
-	u32 i, used = min_u32(load_relaxed(&board->used), BOARD_QPS);
 
-	if (qp->qp.peer_place && check_board_read(qp->qp.peer_place, peer) &&
-	    board_is_peer(own, peer))
-		return qp->qp.peer_place;
-	qp->qp.peer_place = NULL;
-	for (i = 0; i < used && !qp->qp.peer_place; i++)
-		if (check_board_read(&board->qp[i], peer) && board_is_peer(own, peer) &&
-		    !board_is_stale(&board->qp[i]))
-			qp->qp.peer_place = &board->qp[i];
+	if (!qp->qp.peer_place || !check_board_read(qp->qp.peer_place, peer) ||
+	    !board_is_peer(own, peer))
+		qp->qp.peer_place = check_board_peer_of(own, peer);
 	return qp->qp.peer_place;
 }

@@ -5,7 +5,33 @@
 
 #include "libtap/check/object.h"
 
-#define BOARD_QPS 4096u /* places */
+#define BOARD_QPS      4096u /* places */
+#define BOARD_ACCESSES 32u /* of a place, the latest ones */
+
+/** enum board_kind - how a request accesses remote memory. */
+enum board_kind {
+	BOARD_NONE,
+	BOARD_READ,
+	BOARD_WRITE,
+	BOARD_ATOMIC,
+};
+
+/**
+ * struct board_access - an access of remote memory.
+ * @number: from 1 on, 0 while it is written
+ * @messages: that the queue pair had sent before
+ * @stack: in its process
+ */
+struct board_access {
+	u64 number;
+	u64 addr;
+	u64 len;
+	u64 messages;
+	u64 wr_id;
+	u32 rkey;
+	u32 kind; /* enum board_kind */
+	u32 stack;
+};
 
 /**
  * struct board_attr - a queue pair that is in IBV_QPS_RTR or IBV_QPS_RTS.
@@ -27,13 +53,19 @@ struct board_attr {
 /**
  * struct board_qp - the place of a queue pair.
  * @owner: process that writes here, 0: free; @version: odd while it changes @attr
- * @receives: that were ever posted
+ * @receives: that were ever posted; @messages: that were sent; @arrived: whose receives were polled
+ * @done, @posted: numbers of the latest access that is not outstanding any more, and of the latest
  */
 struct board_qp {
 	u32 owner;
 	u32 version;
 	struct board_attr attr;
 	u64 receives;
+	u64 messages;
+	u64 arrived;
+	u64 done;
+	u64 posted;
+	struct board_access access[BOARD_ACCESSES];
 };
 
 /** check_board_put() - a queue pair is connected, or its attributes have changed. */
@@ -50,5 +82,12 @@ bool check_board_read(const struct board_qp *place, struct board_attr *attr);
  * Return: NULL: none, or its process is gone.
  */
 const struct board_qp *check_board_find_peer(struct check_obj *qp, struct board_attr *peer);
+
+/** check_board_next() - the place after one, or the first one. Return: NULL: there is none. */
+const struct board_qp *check_board_next(const struct board_qp *after);
+/** check_board_peer_of() - find the peer of a place of any process. Return: NULL: none. */
+const struct board_qp *check_board_peer_of(const struct board_attr *of, struct board_attr *peer);
+/** check_board_is_alive() - whether the owner of a place exists. */
+bool check_board_is_alive(const struct board_qp *place);
 
 #endif

@@ -32,6 +32,18 @@ void check_peer_refused(struct check_obj *qp);
 /** check_peer_send() - a send request is posted. */
 void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode);
 
+/* --- race.c --- */
+
+/** check_race_posted() - a send request has its data segments, and is about to be posted. */
+void check_race_posted(struct check_obj *qp, struct check_wr *wr);
+/** check_race_done() - it leaves its queue; check_race_withdrawn(): it was refused. */
+void check_race_done(const struct check_obj *qp, const struct check_wr *wr);
+void check_race_withdrawn(const struct check_obj *qp, const struct check_wr *wr);
+/** check_race_failed() - the queue pair executes nothing any more. */
+void check_race_failed(const struct check_obj *qp);
+/** check_race_arrived() - the receive of a message was polled. */
+void check_race_arrived(const struct check_obj *qp);
+
 /* --- request.c --- */
 
 /** check_request_target() - a request is posted that accesses remote memory at @addr. */

@@ -140,6 +140,8 @@ void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 		known = receive ? completion_take_receive(qp, wc, &wr)
 				: completion_take_send(qp, wc, &wr);
 	}
+	if (wc->status == IBV_WC_SUCCESS && receive > 0)
+		check_race_arrived(qp);
 	if (wc->status != IBV_WC_SUCCESS && receive >= 0)
 		completion_note_failure(receive ? &qp->qp.rq : &qp->qp.sq, wc->status);
 	pthread_mutex_unlock(&qp->qp.lock);

@@ -20,6 +20,7 @@
  *  - asked.c: what it has asked for
  *  - board.c: queue pairs of other processes
  *  - peer.c: how those of two connected queue pairs fit
+ *  - race.c: requests to the same remote memory
  *  - request.c: mistakes that a work request shows when it is posted
  *  - buffer.c: memory that they own
  *  - performance.c: habits that cost speed
@@ -55,6 +56,7 @@ struct board_qp; /* board.h */
  * @hash: of what it reads, if it is @hashed
  * @ah: of a datagram; @ah_ord: its ordinal, 0: none
  * @bytes: of all its data segments
+ * @access: its number on the board, 0: none
  */
 struct check_wr {
 	u64 wr_id;
@@ -69,6 +71,7 @@ struct check_wr {
 	u32 rkey;
 	u32 ah_ord;
 	u64 bytes;
+	u64 access;
 	const struct ibv_ah *ah;
 	bool hashed;
 	u64 hash;

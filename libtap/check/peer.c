@@ -95,6 +95,8 @@ void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode)
 	if (!peer_is_message(opcode))
 		return;
 	qp->qp.messages++;
+	if (qp->qp.place)
+		store_release(&qp->qp.place->messages, qp->qp.messages);
 	if (!check_report_is_on(FINDING_WR_SEND_EARLY) || !qp->qp.place)
 		return;
 	peer = check_board_find_peer(qp, &attr);

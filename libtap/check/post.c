@@ -66,6 +66,7 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 {
 	struct check_wr new = { .wr_id = wr->wr_id, .opcode = wr->opcode, .stack = stack }, *to;
 
+	new.bytes = post_bytes(wr->sg_list, (size_t)wr->num_sge);
 	new.signaled = qp->qp.sig_all || (wr->send_flags & IBV_SEND_SIGNALED);
 	new.is_read = post_is_read(wr->opcode);
 	if (qp->tap->datagrams) {
@@ -80,13 +81,15 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
 	check_peer_send(qp, new.wr_id, new.opcode);
 	if (wr->send_flags & IBV_SEND_INLINE)
-		check_asked_inline(qp, post_bytes(wr->sg_list, (size_t)wr->num_sge));
+		check_asked_inline(qp, new.bytes);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
 	if (to)
 		check_performance_added(qp, to);
 	if (to && !(wr->send_flags & IBV_SEND_INLINE))
 		post_set_send_sges(qp, to, wr->sg_list, (size_t)wr->num_sge,
 				   wr->send_flags & IBV_SEND_FENCE);
+	if (to)
+		check_race_posted(qp, to);
 	post_added(qp, &qp->qp.sq, to);
 }
 
@@ -270,10 +273,13 @@ static void post_add_batch_part(struct check_obj *qp, struct check_wr *wr,
 
 	if (op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) {
 		post_set_send_sges(qp, wr, op->sge, op->n, qp->qp.sq.batch_fence);
+		check_race_posted(qp, wr);
 	} else if (op->what == TAP_WR_INLINE || op->what == TAP_WR_INLINE_LIST) {
 		for (i = 0; i < op->n; i++)
 			bytes += op->buf[i].length;
 		check_asked_inline(qp, bytes);
+		wr->bytes = bytes;
+		check_race_posted(qp, wr);
 	} else if (op->what == TAP_WR_UD_ADDR) {
 		wr->ah = op->ah;
 		check_queue_use_ah(wr);

@@ -108,6 +108,7 @@ void check_queue_retire(const struct check_obj *qp, struct check_queue *q, u32 n
 {
 	for (; n && q->n; n--) {
 		queue_forget_wr(qp, q, check_queue_entry(q, 0));
+		check_race_done(qp, check_queue_entry(q, 0));
 		q->head = (q->head + 1) % q->depth;
 		q->n--;
 	}
@@ -115,8 +116,10 @@ void check_queue_retire(const struct check_obj *qp, struct check_queue *q, u32 n
 
 void check_queue_withdraw(const struct check_obj *qp, struct check_queue *q, u32 n)
 {
-	for (; n && q->n; n--)
+	for (; n && q->n; n--) {
 		queue_forget_wr(qp, q, check_queue_entry(q, --q->n));
+		check_race_withdrawn(qp, check_queue_entry(q, q->n));
+	}
 }
 
 void check_queue_lose(const struct check_obj *qp, struct check_queue *q)

@@ -249,12 +249,66 @@ static void seed_process_mtu(struct seed *s)
 	seed_connect_process(s, &o);
 }
 
+/* A queue pair of this process that is connected with @other's. */
+static struct ibv_qp *seed_connect_end(struct seed *s, struct end *other)
+{
+	struct ibv_qp_init_attr init = { .send_cq = s->cq, .recv_cq = s->cq };
+	struct end self = { .fd = -1 };
+	struct ibv_qp *qp;
+	int index;
+
+	init.qp_type = IBV_QPT_RC;
+	init.cap = (struct ibv_qp_cap){ SEED_DEPTH, SEED_DEPTH, 1, 1, 0 };
+	qp = ibv_create_qp(s->pd, &init);
+	seed_must(qp && !end_create(other, &rc_defaults), "ibv_create_qp");
+	index = rc_gid(s->ctx, &self.addr.gid);
+	self.addr.qpn = qp->qp_num;
+	seed_must(!end_connect(other, &self, &rc_defaults) &&
+			  !rc_up(qp, &rc_defaults, &other->addr, index, self.addr.psn),
+		  "connect");
+	return qp;
+}
+
+/*
+ * Another process writes to memory of this one, which then writes to it as well: when it has got a
+ * message that was sent after that, or too early. The other process polls nothing before the end.
+ */
+static void seed_process_race(struct seed *s)
+{
+	struct end *other = end_fork(false);
+	struct ibv_recv_wr receive = { .wr_id = 5 }, *bad;
+	struct rc_wr wr;
+	struct ibv_qp *qp;
+	struct ibv_wc wc;
+
+	end_open(other);
+	seed_open(s, 32);
+	qp = seed_connect_end(s, other);
+	seed_must(!ibv_post_recv(qp, &receive, &bad), "post");
+	wr = wr_make(IBV_WR_RDMA_WRITE, 6, other, other->buf, 64, other, s->buf + 1024);
+	wr.rkey = s->mr->rkey;
+	wr.flags = IBV_SEND_SIGNALED;
+	seed_must(!end_send(other, &wr), "WRITE");
+	if (!s->wrong) {
+		wr = wr_make(IBV_WR_SEND, 7, other, NULL, 0, NULL, NULL);
+		seed_must(!end_send(other, &wr), "SEND");
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "message");
+	}
+	seed_must(!seed_write_buf(s, 8, IBV_SEND_SIGNALED), "post");
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "WRITE");
+	seed_must(end_poll(other, 0, SEED_WAIT, &wc), "completion");
+	ibv_destroy_qp(qp);
+	end_close(other);
+	seed_close(s);
+}
+
 static const struct seed_case seeds[] = {
 	{ "single_threaded", seed_single_threaded },
 	{ "thread_domain", seed_thread_domain },
 	{ "contended", seed_contended },
 	{ "process_reads", seed_process_reads },
 	{ "process_mtu", seed_process_mtu },
+	{ "process_race", seed_process_race },
 	{ "fork_unsafe", seed_fork_unsafe },
 	{ "fork_child", seed_fork_child },
 };

@@ -76,7 +76,11 @@ static void seed_short(struct seed *s)
 /* The receive is posted when the message may have arrived, and may not. */
 static void seed_send_early(struct seed *s)
 {
-	seed_open(s, 32);
+	struct rc_opts o = seed_opts;
+
+	/* 491.52 ms, six times. */
+	o.min_rnr = 31;
+	seed_open_with(s, 32, &o, &o);
 	if (s->wrong)
 		seed_send(s, 64);
 	seed_must(!seed_receive(s, 1), "post");
@@ -170,6 +174,27 @@ static void seed_inline_unasked(struct seed *s)
 	seed_close(s);
 }
 
+/* Two queue pairs write to the same bytes. */
+static void seed_race(struct seed *s)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+	int i;
+
+	seed_open(s, 32);
+	for (i = 0; i < 2; i++) {
+		wr = seed_request(s, &sge, IBV_WR_RDMA_WRITE, (uint64_t)i + 1, 64);
+		wr.wr.rdma.remote_addr = (uintptr_t)s->buf + 1024 + 63 * (uint64_t)i;
+		wr.wr.rdma.rkey = s->mr->rkey;
+		seed_must(!ibv_post_send(s->qp[i], &wr, &bad), "post");
+		if (!s->wrong)
+			seed_poll(s);
+	}
+	for (i = 0; i < 2 && s->wrong; i++)
+		seed_poll(s);
+	seed_close(s);
+}
+
 /* A WRITE fails; the program goes on for more than the queue's depth. */
 static void seed_ignored(struct seed *s)
 {
@@ -241,12 +266,19 @@ static void seed_handle_gone(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "early", seed_early },	   { "atomic", seed_atomic },
-	{ "short", seed_short },	   { "send_early", seed_send_early },
-	{ "no_receive", seed_no_receive }, { "no_fence", seed_no_fence },
-	{ "wr_id", seed_wr_id },	   { "inline_large", seed_inline_large },
-	{ "segments", seed_segments },	   { "inline_unasked", seed_inline_unasked },
-	{ "ignored", seed_ignored },	   { "handle_gone", seed_handle_gone },
+	{ "early", seed_early },
+	{ "atomic", seed_atomic },
+	{ "short", seed_short },
+	{ "send_early", seed_send_early },
+	{ "no_receive", seed_no_receive },
+	{ "no_fence", seed_no_fence },
+	{ "race", seed_race },
+	{ "wr_id", seed_wr_id },
+	{ "inline_large", seed_inline_large },
+	{ "segments", seed_segments },
+	{ "inline_unasked", seed_inline_unasked },
+	{ "ignored", seed_ignored },
+	{ "handle_gone", seed_handle_gone },
 };
 
 int main(int argc, char **argv)

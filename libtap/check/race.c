@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests of two queue pairs to the same remote memory, of which nothing orders one before the
+ * other (--check=races).
+ *
+ * While the completion of a request is not polled, its process does not know that it was executed,
+ * and can tell nobody. The peer can know it by a message that the same queue pair sent after the
+ * request, once it has polled that message's receive: it may have told others in any way. A request
+ * that is posted before either of both has happened runs at the same time. So the checker need not
+ * see other ways by which processes meet, and a barrier over a socket is no false alarm.
+ */
+#include "libtap/check/board.h"
+#include "libtap/check/checks.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static enum board_kind race_kind(u32 opcode)
+{
+	switch (opcode) {
+	case IBV_WR_RDMA_READ:
+		return BOARD_READ;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_ATOMIC_WRITE:
+		return BOARD_WRITE;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return BOARD_ATOMIC;
+	default:
+		return BOARD_NONE;
+	}
+}
+
+/* Only the owner writes, under the lock of the queue pair. */
+static u64 race_publish(struct board_qp *place, const struct board_access *a)
+{
+	u64 number = place->posted + 1;
+	struct board_access *to = &place->access[number % BOARD_ACCESSES];
+
+	store_relaxed(&to->number, 0);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	*to = *a;
+	to->number = 0;
+	store_release(&to->number, number);
+	store_release(&place->posted, number);
+	/* If two post at once, at least one sees the other. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return number;
+}
+
+/* Copies an outstanding access. Return: false: there is none of this number. */
+static bool race_read(const struct board_qp *place, u64 number, struct board_access *a)
+{
+	const struct board_access *from = &place->access[number % BOARD_ACCESSES];
+
+	if (load_acquire(&from->number) != number)
+		return false;
+	*a = *from;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return load_relaxed(&from->number) == number && load_relaxed(&place->done) < number;
+}
+
+static bool race_conflicts(const struct board_access *a, const struct board_access *b)
+{
+	if (a->rkey != b->rkey || a->addr >= b->addr + b->len || b->addr >= a->addr + a->len)
+		return false;
+	return a->kind != b->kind || a->kind == BOARD_WRITE;
+}
+
+/* Whether the peer of @place, and so anybody, may know that an access was executed. */
+static bool race_is_known(const struct board_qp *place, const struct board_attr *attr,
+			  const struct board_access *a)
+{
+	struct board_attr peer_attr;
+	const struct board_qp *peer = check_board_peer_of(attr, &peer_attr);
+
+	return load_acquire(peer ? &peer->arrived : &place->messages) > a->messages;
+}
+
+static void race_report(const struct check_obj *qp, const struct board_access *a,
+			const struct board_qp *place, const struct board_attr *attr,
+			const struct board_access *b)
+{
+	static const char *const names[] = { "?", "READ", "WRITE", "atomic" };
+	bool own = load_relaxed(&place->owner) == (u32)getpid();
+	struct check_other other = { own ? "the other one posted" : NULL, b->stack };
+	char process[32] = "";
+
+	if (!own)
+		snprintf(process, sizeof(process), " of process %u", load_relaxed(&place->owner));
+	check_report(FINDING_WR_REMOTE_RACE, other,
+		     "qp%u, wr_id 0x%llx: a %s of [0x%llx, 0x%llx) with rkey 0x%x meets the %s "
+		     "wr_id 0x%llx of qp%u%s, which is outstanding",
+		     qp->ord, (unsigned long long)a->wr_id, names[a->kind],
+		     (unsigned long long)a->addr, (unsigned long long)(a->addr + a->len), a->rkey,
+		     names[b->kind % ARRAY_SIZE(names)], (unsigned long long)b->wr_id, attr->ord,
+		     process);
+}
+
+/* Return: whether one was found. */
+static bool race_search_place(const struct check_obj *qp, const struct board_access *a,
+			      const struct board_qp *place)
+{
+	const struct board_attr *own = &qp->qp.place->attr;
+	u64 posted = load_acquire(&place->posted), n = load_acquire(&place->done) + 1;
+	struct board_access b;
+	struct board_attr attr;
+
+	if (n > posted || place == qp->qp.place || !check_board_read(place, &attr) ||
+	    memcmp(&attr.peer_gid, &own->peer_gid, sizeof(attr.peer_gid)) != 0)
+		return false;
+	if (posted > BOARD_ACCESSES && n <= posted - BOARD_ACCESSES)
+		n = posted - BOARD_ACCESSES + 1;
+	for (; n <= posted; n++) {
+		if (!race_read(place, n, &b) || !race_conflicts(a, &b) ||
+		    race_is_known(place, &attr, &b) || !check_board_is_alive(place))
+			continue;
+		race_report(qp, a, place, &attr, &b);
+		return true;
+	}
+	return false;
+}
+
+void check_race_posted(struct check_obj *qp, struct check_wr *wr)
+{
+	struct board_access a = {
+		.addr = wr->raddr,
+		.len = wr->bytes,
+		.messages = qp->qp.messages,
+		.wr_id = wr->wr_id,
+		.rkey = wr->rkey,
+		.kind = race_kind(wr->opcode),
+		.stack = wr->stack,
+	};
+	const struct board_qp *place;
+
+	if (a.kind == BOARD_NONE || !qp->qp.place || !check_report_is_on(FINDING_WR_REMOTE_RACE))
+		return;
+	/* Its own message comes after its data. */
+	if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		a.messages--;
+	wr->access = race_publish(qp->qp.place, &a);
+	for (place = check_board_next(NULL); place; place = check_board_next(place))
+		if (race_search_place(qp, &a, place))
+			return;
+}
+
+void check_race_done(const struct check_obj *qp, const struct check_wr *wr)
+{
+	if (wr->access && qp->qp.place)
+		store_release(&qp->qp.place->done, wr->access);
+}
+
+void check_race_withdrawn(const struct check_obj *qp, const struct check_wr *wr)
+{
+	if (wr->access && qp->qp.place)
+		store_release(&qp->qp.place->posted, wr->access - 1);
+}
+
+void check_race_failed(const struct check_obj *qp)
+{
+	if (qp->qp.place)
+		store_release(&qp->qp.place->done, load_relaxed(&qp->qp.place->posted));
+}
+
+void check_race_arrived(const struct check_obj *qp)
+{
+	if (qp->qp.place)
+		__atomic_fetch_add(&qp->qp.place->arrived, 1, __ATOMIC_RELEASE);
+}
