@@ -6,6 +6,7 @@
  * median of all pauses is a row, but takes at least a row and at most FOLD_PIXELS more.
  */
 
+const LANES_MAX = 8; /* where lanes are no hosts */
 const FOLD_PIXELS = 40, ROW_MIN = 0.005, ROW_MAX = 40, ROW_FIRST = 20;
 
 function ladderView(report, packets) {
@@ -13,7 +14,7 @@ function ladderView(report, packets) {
 	const programs = queuePairPrograms(report);
 	const view = {
 		report, packets, entries, row: ROW_FIRST, selected: -1, n: 0, drawn: 0, filter: {},
-		lanes: [], laneOf: [], colours: colours(), width: 0, height: 0, items: new Int32Array(0), pos: new Float64Array(0),
+		lanes: [], laneOf: () => 0, colours: colours(), width: 0, height: 0, items: new Int32Array(0), pos: new Float64Array(0),
 		scale: 1,
 	};
 
@@ -24,7 +25,7 @@ function ladderView(report, packets) {
 		const node = object(e.who).node;
 		const host = p.about.hosts.findIndex(h => h.node !== undefined && h.node === node);
 
-		return host < 0 || view.laneOf[host] === undefined ? 0 : view.laneOf[host];
+		return host < 0 ? 0 : view.laneOf(host, object(e.who).qpn);
 	};
 	return view;
 }
@@ -79,17 +80,29 @@ function entryIsWanted(view, e) {
 	return !f.connection || sides.some(s => view.connectionQps.has(s.qpn));
 }
 
-function setLanes(view, flows) {
-	const about = view.packets.about, used = new Set();
+/*
+ * What a lane stands for, by a packet's end: its host; if all are of one host its program, else its
+ * queue pair.
+ */
+function laneNames(view) {
+	const host = h => hostName(view.packets.about, h);
 
-	about.flows.forEach((flow, i) => {
-		if (flows[i])
-			used.add(flow.from).add(flow.to);
-	});
-	const hosts = [...used].sort((a, b) => a - b);
-	view.lanes = hosts.map(h => hostName(about, h));
-	view.laneOf = [];
-	hosts.forEach((h, lane) => { view.laneOf[h] = lane; });
+	return [
+		host,
+		(h, qpn) => view.programOf(h, qpn) || host(h),
+		(h, qpn) => qpn === undefined ? host(h) : `qp ${hex(qpn)}`,
+	];
+}
+
+function setLanes(view, flows) {
+	const ends = view.packets.about.flows.filter((flow, i) => flows[i])
+		.flatMap(f => [[f.from, f.from_qpn], [f.to, f.to_qpn]]).sort((a, b) => a[0] - b[0]);
+	const choices = laneNames(view).map(name => ({ name, lanes: [...new Set(ends.map(end => name(...end)))] }));
+	const { name, lanes } = choices[0].lanes.length > 1 ? choices[0] :
+		choices.find(c => c.lanes.length > 1 && c.lanes.length <= LANES_MAX) || choices[0];
+
+	view.lanes = lanes;
+	view.laneOf = (host, qpn) => Math.max(0, lanes.indexOf(name(host, qpn)));
 }
 
 /* Packets and entries in the order of time. */

@@ -78,7 +78,7 @@ function drawCentred(c, label, x, y, room) {
 
 function drawPacket(view, c, i, y, labelled) {
 	const p = view.packets, flow = p.about.flows[p.flow[i]];
-	const from = laneX(view, view.laneOf[flow.from]), to = laneX(view, view.laneOf[flow.to]);
+	const from = laneX(view, view.laneOf(flow.from, flow.from_qpn)), to = laneX(view, view.laneOf(flow.to, flow.to_qpn));
 	const kind = packetKind(p, i), colour = view.colours[KIND_COLOURS[kind]];
 
 	c.strokeStyle = c.fillStyle = colour;
@@ -110,7 +110,7 @@ function drawEntry(view, c, e, y, labelled) {
 	if (!labelled)
 		return;
 	c.textAlign = 'center';
-	drawCentred(c, `\u25c6 ${text(e.status)}: ${text(e.text)}`, x, y - 4, view.width - TIME_COLUMN);
+	drawCentred(c, `\u25c6 ${[e.status, e.text].map(text).filter(Boolean).join(': ')}`, x, y - 4, view.width - TIME_COLUMN);
 }
 
 function drawTime(view, c, k, y) {
