@@ -225,6 +225,7 @@ struct hca_qp {
 	u32 async_chan;
 	u32 gen;
 	u32 n_mw; /* type 2 windows bound through it */
+	u32 resets; /* transitions to RESET: its requests are counted anew */
 	u32 max_tso_hdr;
 	u32 wr_mask; /* opcodes of its work requests, a bit each */
 	u32 max_msg; /* bytes */

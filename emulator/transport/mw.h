@@ -7,16 +7,25 @@
 
 #include "emulator/hca.h"
 
+/**
+ * mw_turn() - a number of the QP's request that changes a window: 24 bits of its place, and 7 of
+ * the QP's resets, after which places are used again.
+ */
+static inline u32 mw_turn(const struct hca_qp *qp, u32 place)
+{
+	return (place & 0xffffff) | (qp->resets & 0x7f) << 24;
+}
+
 /** mw_turn_sq() - of the work request that the requester is at, which changes a window. */
 static inline u32 mw_turn_sq(const struct hca_qp *qp)
 {
-	return qp->req.next & ~(1u << 31);
+	return mw_turn(qp, qp->req.next);
 }
 
 /** mw_turn_rq() - of the SEND_WITH_INV that the responder is at. */
 static inline u32 mw_turn_rq(const struct hca_qp *qp)
 {
-	return qp->resp.epsn | 1u << 31;
+	return mw_turn(qp, qp->resp.epsn) | 1u << 31;
 }
 
 /* --- mw.c --- */

@@ -263,6 +263,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 static void qp_enter_reset(struct engine *e, struct hca_qp *qp)
 {
 	rx_give_back(e, qp);
+	qp->resets++;
 	store_relaxed(&qp->state, QPS_RESET);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	qp_clear(e, qp);

@@ -115,6 +115,31 @@ static void test_2b(void)
 	vb_destroy(b, 2);
 }
 
+/*
+ * After a reset the QP counts its requests anew: one with the number and the key of an earlier one
+ * is another request.
+ */
+static void test_reset(void)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
+	struct mw_bind v = { .qp = 1, .len = LEN, .access = RW };
+	uint32_t key;
+
+	mw_fresh();
+	vb_mw(b, 0, IBV_MW_TYPE_2, &key);
+	v.key = key = ibv_inc_rkey(key);
+	ok(!mw_bind(&v) && !vb_to_state(b, 1, IBV_QPS_RESET) && !vb_connect(b, 1, a, 0, &spec) &&
+		   mw_bind(&v) == IBV_WC_MW_BIND_ERR,
+	   "a bound window is bound again after a reset of its QP: MW_BIND_ERR");
+	vb_to_state(b, 1, IBV_QPS_RESET);
+	ok(!vb_connect(b, 1, a, 0, &spec) && !local_inv(key, 1) &&
+		   !vb_to_state(b, 1, IBV_QPS_RESET) && !vb_connect(b, 1, a, 0, &spec) &&
+		   local_inv(key, 1) == IBV_WC_MW_BIND_ERR,
+	   "an invalid key is invalidated again after a reset: MW_BIND_ERR");
+	vb_mw_dealloc(b, 0);
+	mw_fresh();
+}
+
 /* A window posted, used and invalidated in one go, behind other work. */
 static void test_order(void)
 {
@@ -148,6 +173,7 @@ int main(int argc, char **argv)
 	test_local_inv();
 	test_send_inv();
 	test_2b();
+	test_reset();
 	test_order();
 	mw_close();
 	return tap_failed != 0;
