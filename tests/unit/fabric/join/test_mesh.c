@@ -204,6 +204,45 @@ static void test_members_share_a_holding(void)
 	end();
 }
 
+/* The fabric connects with a member that @s has told of. Return: the socket, not answered yet. */
+static struct world_sock *dialled_after(struct world_sock *s, u32 who)
+{
+	struct join_peer told = { .id = peer_id(who), .port = WORLD_PORT };
+	struct sockaddr_storage sa;
+	u8 body[JOIN_PEER];
+	u32 turn, i;
+
+	world_address(FAR + who, &sa);
+	gid_map_v4(told.ip, &((struct sockaddr_in *)(void *)&sa)->sin_addr);
+	CU_ASSERT_TRUE(peer_say(s, JT_PEERS, body, join_peers_put(body, &told, 1)));
+	for (turn = 0; turn < 100; turn++) {
+		world_turn(NSEC_PER_SEC / 100);
+		for (i = 0; i < WORLD_SOCKS; i++)
+			if (world.sock[i].state == SOCK_DIALS)
+				return &world.sock[i];
+	}
+	CU_FAIL_FATAL("it does not connect");
+	return NULL;
+}
+
+/* A member names the address of another fabric, which could use the proof elsewhere. */
+static void test_another_fabric_at_a_told_address_gets_no_proof(void)
+{
+	struct world_sock *s;
+	u32 who;
+
+	for (who = 5; who <= 6; who++) {
+		begin();
+		s = dialled_after(member(0), 5);
+		world_answer(s, 0);
+		peer_greet(s, who, JOIN_F_AES, 0);
+		settle();
+		CU_ASSERT_EQUAL(s->peer->heard_proof, who == 5);
+		CU_ASSERT_EQUAL(world_conn(s) != NULL, who == 5);
+		end();
+	}
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -217,6 +256,8 @@ int main(void)
 		  test_burst_from_a_device_that_another_member_has },
 		{ "members leave nodes to others", test_members_leave_nodes_to_others },
 		{ "members share a holding", test_members_share_a_holding },
+		{ "another fabric at a told address gets no proof",
+		  test_another_fabric_at_a_told_address_gets_no_proof },
 		{ NULL, NULL },
 	};
 
