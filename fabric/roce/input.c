@@ -16,6 +16,14 @@
 
 #define ROUNDS	 16u /* batches of a wire in one holding of the token */
 #define AGAIN_NS (200 * NSEC_PER_USEC)
+#define ECN_MASK 3u /* of a traffic class */
+#define ECN_CE	 3u /* a switch on the way was congested */
+
+/* A control message with the traffic class. */
+union inbox_control {
+	struct cmsghdr align;
+	u8 buf[CMSG_SPACE(sizeof(int))];
+};
 
 static void datagram_source(const struct roce_in *in, u8 gid[16])
 {
@@ -33,6 +41,7 @@ static u8 *datagram_set_ip4(const u8 sgid[16], const u8 dgid[16], struct roce_in
 
 	memset(ip, 0, ROCE_IP4_UDP);
 	ip[0] = 0x45;
+	ip[1] = in->tclass;
 	memcpy(ip + 2, &total, 2);
 	memcpy(ip + 6, &frag, 2);
 	ip[8] = 64;
@@ -53,7 +62,8 @@ static u8 *datagram_set_ip6(const u8 sgid[16], const u8 dgid[16], struct roce_in
 	u8 *ip = in->head;
 
 	memset(ip, 0, ROCE_IP6_UDP);
-	ip[0] = 0x60;
+	ip[0] = 0x60 | in->tclass >> 4;
+	ip[1] = (u8)(in->tclass << 4);
 	memcpy(ip + 4, &len, 2);
 	ip[6] = IPPROTO_UDP;
 	ip[7] = 64;
@@ -202,11 +212,19 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 		return 0;
 	if (!f->roce->filters || wire_peers_has(&f->roce->peers, sgid))
 		why = datagram_parse(box->wire, sgid, box->gid, in, &p);
-	if (why == ROCE_DROPS)
+	if (why == ROCE_DROPS && p.opcode == ROCE_OPCODE_CNP)
+		why = roce_cnp_input(f, box->wire, &p) ? ROCE_DROPS : ROCE_DROP_STRANGER;
+	else if (why == ROCE_DROPS)
 		why = datagram_to_burst(f->hca, &p, &b, &fault);
 	if (why != ROCE_DROPS) {
 		roce_drop(f, box->wire, why, sgid);
 		return 0;
+	}
+	if (p.opcode == ROCE_OPCODE_CNP)
+		return 0;
+	if ((in->tclass & ECN_MASK) == ECN_CE && !in->told) {
+		in->told = true;
+		roce_cnp_send(f, box->wire, &p, &b.b);
 	}
 	if (fault == PKT_FAULTS && datagram_is_long_read(&b.b))
 		return datagram_read(f, in, &b.b);
@@ -216,10 +234,24 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 	return 0;
 }
 
+/* IP_TOS is a byte, IPV6_TCLASS an int. */
+static u8 inbox_traffic_class(struct msghdr *m)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	int tclass = 0;
+
+	if (c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
+		return *(const u8 *)CMSG_DATA(c);
+	if (c && c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
+		memcpy(&tclass, CMSG_DATA(c), sizeof(tclass));
+	return (u8)tclass;
+}
+
 /* Read datagrams into the buffers, which are empty. */
 static void inbox_read(struct roce_inbox *box)
 {
 	struct mmsghdr m[ROCE_BATCH] = { 0 };
+	union inbox_control ctl[ROCE_BATCH];
 	struct iovec iov[ROCE_BATCH];
 	int n, i;
 
@@ -228,7 +260,9 @@ static void inbox_read(struct roce_inbox *box)
 		m[i].msg_hdr = (struct msghdr){ .msg_name = &box->in[i].from,
 						.msg_namelen = sizeof(box->in[i].from),
 						.msg_iov = &iov[i],
-						.msg_iovlen = 1 };
+						.msg_iovlen = 1,
+						.msg_control = &ctl[i],
+						.msg_controllen = sizeof(ctl[i].buf) };
 	}
 	n = recvmmsg(box->w.fd, m, box->room, MSG_DONTWAIT, NULL);
 	box->at = 0;
@@ -236,6 +270,8 @@ static void inbox_read(struct roce_inbox *box)
 	for (i = 0; i < n; i++) {
 		box->in[i].len = m[i].msg_len;
 		box->in[i].asked = 0;
+		box->in[i].told = false;
+		box->in[i].tclass = inbox_traffic_class(&m[i].msg_hdr);
 		box->in[i].cut = m[i].msg_hdr.msg_flags & MSG_TRUNC;
 	}
 	box->wire->n.received += box->n;

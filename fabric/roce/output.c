@@ -103,9 +103,8 @@ static socklen_t wire_set_address(const u8 gid[16], struct sockaddr_in *v4, stru
 	return gid_is_v4(gid) ? sizeof(*v4) : sizeof(*v6);
 }
 
-/* Send @n frames by a socket. Return: how many it has taken or refused; fewer: it is full. */
-static u32 wire_send_frames(struct fabric *f, struct roce_wire *w, int fd,
-			    const struct cap_rec *rec, const u32 *lens, u32 n)
+u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
+		     const u32 *lens, u32 n)
 {
 	const bool v4 = gid_is_v4(rec->dgid);
 	const u32 head = ROCE_ETH + roce_ip_udp(rec->dgid);
@@ -166,7 +165,7 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 			return n;
 		if (++k < ROCE_BATCH && i + 1 < n)
 			continue;
-		sent += wire_send_frames(f, w, (*by)->fd, v->rec, lens, k);
+		sent += roce_send_frames(f, w, (*by)->fd, v->rec, lens, k);
 		if (sent <= i)
 			return sent;
 		k = 0;
@@ -232,7 +231,7 @@ static int roce_send_burst(struct fabric *f, const struct burst *b)
 	w = wire_of_source(f->roce, rec.sgid);
 	if (!w || gid_is_v4(rec.sgid) != gid_is_v4(rec.dgid))
 		return -EHOSTUNREACH;
-	if (wire_window_is_full(f->hca, b))
+	if (wire_window_is_full(f->hca, b) || roce_rate_holds(f, w, b))
 		return -EAGAIN;
 	if (w->full) {
 		wait_add_current(f);
@@ -242,7 +241,10 @@ static int roce_send_burst(struct fabric *f, const struct burst *b)
 	if (ret)
 		return ret;
 	v.payload = data;
-	return wire_send_burst(f, w, &v);
+	ret = wire_send_burst(f, w, &v);
+	if (!ret)
+		roce_rate_sent(f, b, len);
+	return ret;
 }
 
 static int roce_send(struct fabric *f, u32 member, const struct burst *b)

@@ -21,9 +21,12 @@ enum roce_drop {
  * struct roce_counts - datagrams of a wire, by what became of them.
  * @full: how often the socket had no room; @lost_refused: lost by an error of the socket
  * @numbered: their sender does not set the IPv4 identification to 0
+ * @ecn_marked: received with the mark of congestion; @cnp_sent, @cnp_received: CNPs
+ * @rate_held: how often a queue pair waited since CNPs have limited its rate
  */
 struct roce_counts {
 	u64 sent, full, lost_refused;
+	u64 ecn_marked, cnp_sent, cnp_received, rate_held;
 	u64 received, numbered, dropped[ROCE_DROPS];
 };
 

@@ -22,6 +22,7 @@ struct socket_opt {
 
 static const struct socket_opt opts4[] = {
 	{ SOL_SOCKET, SO_NO_CHECK, 1 },
+	{ IPPROTO_IP, IP_RECVTOS, 1 },
 	{ IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO },
 	{ IPPROTO_IP, IP_TTL, HOPS },
 	{ IPPROTO_IP, IP_MULTICAST_TTL, HOPS },
@@ -29,6 +30,7 @@ static const struct socket_opt opts4[] = {
 
 static const struct socket_opt opts6[] = {
 	{ IPPROTO_IPV6, IPV6_V6ONLY, 1 },
+	{ IPPROTO_IPV6, IPV6_RECVTCLASS, 1 },
 	{ IPPROTO_UDP, UDP_NO_CHECK6_TX, 1 },
 	{ IPPROTO_UDP, UDP_NO_CHECK6_RX, 1 },
 	{ IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO },

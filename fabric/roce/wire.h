@@ -36,6 +36,7 @@
 
 #define ROCE_BATCH     64u /* datagrams in one system call */
 #define ROCE_FLOWS     64u /* sockets of a wire with a source port of their own */
+#define ROCE_RATES     64u
 #define ROCE_GROUPS    32u /* multicast groups that all wires join */
 #define ROCE_WINDOW    128u /* packets; rdma_rxe has the same limit */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
@@ -57,7 +58,9 @@ struct roce_in {
 	u8 data[ROCE_DATAGRAM];
 	u32 len;
 	u32 asked; /* of a READ request: bytes of its answer that were requested so far */
+	u8 tclass; /* type of service, or traffic class */
 	bool cut;
+	bool told; /* a CNP was sent for it */
 	union {
 		struct sockaddr sa;
 		struct sockaddr_in v4;
@@ -122,6 +125,23 @@ struct roce_wire {
 	struct roce_drop_note note[ROCE_DROPS];
 };
 
+/**
+ * struct roce_rate - the rate of a queue pair, as CNPs limit it. Real time, in ns.
+ * @bytes, @since: what it has sent since then; @speed: what it has sent in a second, before
+ * @rate: bytes a second that it may send; 0: no limit
+ * @target: the rate that it had before the latest CNP
+ * @cut_at, @raise_at: when the rate was last lowered, and changed
+ * @next_at: when it may send again
+ * @told_at: when the latest CNP was sent to its peer
+ */
+struct roce_rate {
+	u32 qpn;
+	u64 bytes, since, speed;
+	u64 rate, target;
+	u64 cut_at, raise_at, next_at;
+	u64 told_at;
+};
+
 /** struct roce_stage - a payload that a helper copies in rounds. */
 struct roce_stage {
 	u64 key; /* 0: free */
@@ -135,6 +155,7 @@ struct roce {
 	u32 n;
 	bool filters;
 	struct wire_peers peers; /* with @filters: nobody else */
+	struct roce_rate rate[ROCE_RATES];
 	struct roce_group group[ROCE_GROUPS];
 	u32 members, cursor; /* of the table of memberships, when the groups were last joined */
 	bool due; /* datagrams wait for the token */
@@ -149,6 +170,14 @@ struct roce {
 extern const struct link_carrier roce_carrier;
 /** roce_writable() - the socket that was full has room again. */
 void roce_writable(struct fabric *f, struct roce_wire *w);
+
+/**
+ * roce_send_frames() - send @n frames of roce->frames by a socket.
+ * @rec: their destination and traffic class; @lens: bytes of each
+ * Return: how many it has taken or refused; fewer: it is full.
+ */
+u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
+		     const u32 *lens, u32 n);
 
 /** roce_ip_udp() - bytes of the IP and UDP headers of packets between such addresses. */
 static inline u32 roce_ip_udp(const u8 gid[16])
@@ -165,6 +194,18 @@ static inline u32 roce_ip_udp(const u8 gid[16])
 int roce_socket_open(const u8 gid[16], u16 port);
 /** roce_gid_text() - an address as a text of INET6_ADDRSTRLEN bytes. */
 const char *roce_gid_text(const u8 gid[16], char *text);
+
+/* --- congestion.c --- */
+
+/** roce_rate_holds() - whether a queue pair has to wait; its timer is set then. Token held. */
+bool roce_rate_holds(struct fabric *f, struct roce_wire *w, const struct burst *b);
+/** roce_rate_sent() - a burst of @len bytes has left. */
+void roce_rate_sent(struct fabric *f, const struct burst *b, u32 len);
+/** roce_cnp_send() - tell the sender of a packet that it was marked. @b: its burst */
+void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p,
+		   const struct burst *b);
+/** roce_cnp_input() - take a CNP. Return: whether its queue pair has a path to the sender. */
+bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p);
 
 /* --- flow.c --- */
 

@@ -135,6 +135,10 @@ struct json_object *status_wires(const struct fabric *f)
 		json_add_int(o, "lost_refused", n->lost_refused);
 		json_add_int(o, "received", n->received);
 		json_add_int(o, "numbered", n->numbered);
+		json_add_int(o, "ecn_marked", n->ecn_marked);
+		json_add_int(o, "cnp_sent", n->cnp_sent);
+		json_add_int(o, "cnp_received", n->cnp_received);
+		json_add_int(o, "rate_held", n->rate_held);
 		for (why = 0; why < ROCE_DROPS; why++)
 			json_add_int(o, roce_drop_name(why), n->dropped[why]);
 		json_add(o, "groups", status_wire_groups(f, i));

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: congestion: ECN marks, CNPs, and the rates of queue pairs (IBTA A17.9.3).
+ *
+ * A switch whose queue is long sets both ECN bits of a packet that its sender has declared capable
+ * of that (ECT, the low bits of the traffic class). The receiver of such a payload sends a
+ * congestion notification packet (CNP), at most one in CNP_NS for each queue pair.
+ *
+ * The sender lowers the rate of that queue pair as DCQCN does, in a simple form:
+ *  - with a CNP, the rate becomes half of what the queue pair sends, and that becomes the target;
+ *    at most once in CNP_NS;
+ *  - each RAISE_NS without a CNP, the rate goes half of the way to the target, and after
+ *    RAISES_FAST such steps the target grows by an eighth;
+ *  - FREE_NS after the latest CNP there is no limit any more.
+ * Between two bursts of the queue pair the time passes that the first one takes at that rate. READ
+ * responses are not held.
+ *
+ * Queue pairs share ROCE_RATES entries by their numbers: one whose entry has the limit of another
+ * has none.
+ */
+#include "fabric/roce/wire.h"
+
+#include "emulator/qp.h"
+#include "emulator/transport/relay.h"
+
+#define CNP_NS	    (50 * NSEC_PER_USEC)
+#define RAISE_NS    (300 * NSEC_PER_USEC)
+#define RAISES_FAST 5u
+#define FREE_NS	    (100 * NSEC_PER_MSEC)
+#define SPEED_NS    (10 * NSEC_PER_MSEC) /* the speed of a queue pair is measured over that */
+#define RATE_MIN    (1u << 20) /* bytes a second */
+#define RATE_MAX    (50ull << 30) /* no queue pair sends more */
+#define CNP_PAYLOAD 16u /* reserved bytes */
+#define CNP_TCLASS  (48u << 2) /* DSCP 48, as HCAs send them */
+#define BECN	    0x40u
+
+/* @take: for a queue pair that has none. Return: NULL: there is none, or another one needs it. */
+static struct roce_rate *rate_get(struct roce *r, u32 qpn, u64 now, bool take)
+{
+	struct roce_rate *e = &r->rate[qpn % ROCE_RATES];
+
+	if (e->qpn == qpn)
+		return e;
+	if (!take || (e->rate && now < e->cut_at + FREE_NS))
+		return NULL;
+	*e = (struct roce_rate){ .qpn = qpn, .since = now };
+	return e;
+}
+
+/* Raise the rate as time has passed since the latest CNP. */
+static void rate_raise(struct roce_rate *e, u64 now)
+{
+	if (now >= e->cut_at + FREE_NS) {
+		e->rate = 0;
+		return;
+	}
+	for (; now >= e->raise_at + RAISE_NS; e->raise_at += RAISE_NS) {
+		if (e->raise_at >= e->cut_at + RAISES_FAST * RAISE_NS)
+			e->target += e->target / 8;
+		e->rate = (e->rate + e->target) / 2;
+		if (e->rate > RATE_MAX) {
+			e->rate = 0;
+			return;
+		}
+	}
+}
+
+static void rate_cut(struct roce_rate *e, u64 now)
+{
+	u64 ns = now - e->since, speed = e->speed;
+
+	if (e->rate)
+		rate_raise(e, now);
+	if (e->rate && now < e->cut_at + CNP_NS)
+		return;
+	if (!speed)
+		speed = e->bytes * NSEC_PER_SEC / (ns ? ns : 1);
+	e->target = e->rate ? e->rate : speed;
+	if (e->target < 2 * RATE_MIN)
+		e->target = 2 * RATE_MIN;
+	e->rate = e->target / 2;
+	e->cut_at = e->raise_at = now;
+}
+
+/* Whether a burst is one of the queue pair that runs, and of data. */
+static bool rate_counts(const struct hca *hca, const struct burst *b)
+{
+	const u32 slot = b->src_qpn & (HCA_MAX_QP - 1);
+
+	return hca->cur_qp == slot + 1 && hca->qp[slot].qpn == b->src_qpn && b->op != BOP_ACK &&
+	       b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK;
+}
+
+bool roce_rate_holds(struct fabric *f, struct roce_wire *w, const struct burst *b)
+{
+	u64 now = real_ns();
+	struct roce_rate *e =
+		rate_counts(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, false) : NULL;
+
+	if (!e || !e->rate)
+		return false;
+	rate_raise(e, now);
+	if (!e->rate || now >= e->next_at)
+		return false;
+	w->n.rate_held++;
+	relay_hold(&f->engine, fabric_ns(f) + hca_clock_span(&f->hca->clock, e->next_at - now));
+	return true;
+}
+
+void roce_rate_sent(struct fabric *f, const struct burst *b, u32 len)
+{
+	u64 now = real_ns();
+	struct roce_rate *e =
+		rate_counts(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, true) : NULL;
+
+	if (!e)
+		return;
+	if (now >= e->since + SPEED_NS) {
+		e->speed = e->bytes * NSEC_PER_SEC / (now - e->since);
+		e->bytes = 0;
+		e->since = now;
+	}
+	e->bytes += len;
+	if (e->rate)
+		e->next_at = (now > e->next_at ? now : e->next_at) + len * NSEC_PER_SEC / e->rate;
+}
+
+/* Packets within a host are not marked by switches. */
+static bool wire_is_loopback(const struct roce_wire *w)
+{
+	static const u8 ip6[16] = { [15] = 1 };
+
+	return (gid_is_v4(w->box.gid) && w->box.gid[12] == 127) || !memcmp(w->box.gid, ip6, 16);
+}
+
+void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p,
+		   const struct burst *b)
+{
+	static const u8 reserved[CNP_PAYLOAD];
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+	struct roce_pkt cnp = { .net = p->net,
+				.tclass = CNP_TCLASS,
+				.ip_frag = ROCE_IP_DF,
+				.hop_limit = 64,
+				.udp_src = ROCE_UDP_PORT,
+				.opcode = ROCE_OPCODE_CNP,
+				.pkey = p->pkey,
+				.ecn = BECN,
+				.payload = reserved,
+				.payload_len = CNP_PAYLOAD,
+				.payload_cap = CNP_PAYLOAD };
+	struct cap_rec rec = { .av.traffic_class = CNP_TCLASS };
+	u64 now = real_ns();
+	struct roce_rate *e;
+	u32 len;
+
+	w->n.ecn_marked++;
+	/* ACKs do not get fewer. Only packets of connected queue pairs say who has sent them. */
+	if (!p->payload_len || !qp || !b->src_qpn || b->dst_type == QPT_UD || wire_is_loopback(w) ||
+	    w->full)
+		return;
+	e = rate_get(f->roce, b->dst_qpn, now, true);
+	if (!e || now < e->told_at + CNP_NS)
+		return;
+	e->told_at = now;
+	cnp.dqpn = b->src_qpn & IB_QPN_MASK;
+	memcpy(cnp.sgid, p->dgid, sizeof(cnp.sgid));
+	memcpy(cnp.dgid, p->sgid, sizeof(cnp.dgid));
+	memcpy(rec.dgid, p->sgid, sizeof(rec.dgid));
+	if (roce_build(&cnp, f->roce->frames, ROCE_FRAME, &len) > 0)
+		w->n.cnp_sent += roce_send_frames(f, w, w->box.w.fd, &rec, &len, 1);
+}
+
+bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p)
+{
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, p->dqpn);
+	struct roce_rate *e;
+	u64 now = real_ns();
+
+	if (!qp || qp->state < QPS_RTR || memcmp(qp->attr.av.dgid, p->sgid, 16) != 0)
+		return false;
+	w->n.cnp_received++;
+	e = rate_get(f->roce, p->dqpn, now, true);
+	if (e)
+		rate_cut(e, now);
+	return true;
+}
