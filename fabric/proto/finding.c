@@ -12,6 +12,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					     "the completion was polled",
 					     "Poll the completion of the request, or of a later "
 					     "one of this queue, first" },
+	[FINDING_CQ_EVENT_SURPLUS] = { "CQ:EVENT:SURPLUS", FINDING_ERROR,
+				       "More completion events are acknowledged than were taken",
+				       "ibv_get_cq_event(3): ibv_destroy_cq() waits until as many "
+				       "are acknowledged as there were",
+				       "Acknowledge one event for each successful "
+				       "ibv_get_cq_event(), not one for each completion" },
 	[FINDING_CQ_EVENT_UNACKED] = { "CQ:EVENT:UNACKED", FINDING_ERROR,
 				       "A CQ is destroyed before its completion events are "
 				       "acknowledged",

@@ -31,6 +31,7 @@ enum finding_severity {
 /** enum finding_id - the findings, in the order of their table. */
 enum finding_id {
 	FINDING_AH_DESTROY_OUTSTANDING,
+	FINDING_CQ_EVENT_SURPLUS,
 	FINDING_CQ_EVENT_UNACKED,
 	FINDING_CQ_EVENT_UNREAD,
 	FINDING_CQ_NOTIFY_LOST,

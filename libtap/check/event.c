@@ -90,6 +90,18 @@ static bool event_channel_blocks(const struct ibv_comp_channel *channel)
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
+/* Events are counted before the program sees them: more cannot be acknowledged. */
+static void event_cq_acked(struct check_obj *c, u32 n)
+{
+	u32 left = __atomic_sub_fetch(&c->cq.events, n, __ATOMIC_RELAXED);
+
+	if ((s32)left >= 0)
+		return;
+	check_report(FINDING_CQ_EVENT_SURPLUS,
+		     (struct check_other){ "latest event taken", c->cq.event_stack },
+		     "cq%u: %u events are acknowledged that were never taken", c->ord, -left);
+}
+
 enum tap_verdict check_cq_begin(struct tap_cqop *p)
 {
 	struct check_obj *c;
@@ -101,7 +113,7 @@ enum tap_verdict check_cq_begin(struct tap_cqop *p)
 	} else if (p->what == TAP_CQ_ACK) {
 		c = check_obj_find(VOBJ_CQ, p->cq);
 		if (c)
-			__atomic_fetch_sub(&c->cq.events, (u32)p->n, __ATOMIC_RELAXED);
+			event_cq_acked(c, (u32)p->n);
 	}
 	return TAP_PASS;
 }
@@ -138,7 +150,7 @@ static u32 event_wait_acked(const u32 *events, u32 own)
 
 	for (waited = 0; waited < EVENT_WAIT_US; waited += EVENT_SLEEP_US) {
 		n = __atomic_load_n(events, __ATOMIC_RELAXED);
-		if (n <= own)
+		if ((s32)(n - own) <= 0)
 			return 0;
 		usleep(EVENT_SLEEP_US);
 	}

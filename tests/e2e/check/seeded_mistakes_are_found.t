@@ -52,6 +52,7 @@ events CQ:NOTIFY:LOST notify_lost cq1 was armed after it was polled, and not emp
 events CQ:NOTIFY:LOST notify_partial cq1 was armed after it was polled, and not emptied since
 events CQ:NOTIFY:LOST notify_epoll cq1 was armed after it was polled, and not emptied since
 events CQ:EVENT:UNACKED event_unacked cq1 is destroyed with 1 event that nobody
+events CQ:EVENT:SURPLUS surplus cq1: 1 events are acknowledged that were never taken
 events OBJECT:EVENT:UNACKED async_unacked qp[12] is destroyed with 1 event that nobody
 seeded OBJECT:DESTROY:BUSY busy pd1 is not destroyed \(EBUSY\): qp2 uses it
 seeded CQ:SIZE:OUTSTANDING cq_small cq1 has [0-9]* entries, and

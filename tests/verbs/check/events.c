@@ -168,6 +168,25 @@ static void seed_srq_limit(struct seed *s)
 	seed_close(s);
 }
 
+/* Two completions make one event; it destroys the CQ when the numbers are equal again. */
+static void seed_surplus(struct seed *s)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	seed_open(s, 32);
+	ibv_req_notify_cq(s->cq, 0);
+	seed_must(!seed_write_buf(s, 1, IBV_SEND_SIGNALED), "post");
+	seed_must(!seed_write_buf(s, 2, IBV_SEND_SIGNALED), "post");
+	seed_must(!ibv_get_cq_event(s->chan, &cq, &context), "event");
+	seed_poll(s);
+	seed_poll(s);
+	ibv_ack_cq_events(cq, s->wrong ? 2 : 1);
+	if (s->wrong)
+		ibv_ack_cq_events(cq, (unsigned int)-1);
+	seed_close(s);
+}
+
 static void *seed_ack_async_late(void *event)
 {
 	sleep(5);
@@ -198,9 +217,13 @@ static void seed_async_unacked(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "notify_lost", seed_notify_lost },	 { "notify_partial", seed_notify_partial },
-	{ "notify_epoll", seed_notify_epoll },	 { "event_unacked", seed_event_unacked },
-	{ "async_unacked", seed_async_unacked }, { "unread", seed_unread },
+	{ "notify_lost", seed_notify_lost },
+	{ "notify_partial", seed_notify_partial },
+	{ "notify_epoll", seed_notify_epoll },
+	{ "event_unacked", seed_event_unacked },
+	{ "async_unacked", seed_async_unacked },
+	{ "unread", seed_unread },
+	{ "surplus", seed_surplus },
 	{ "srq_limit", seed_srq_limit },
 };
 
