@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs of a trace in a report: work requests, completions by status, latencies by opcode. */
-#include "fabric/cli/report/report.h"
-#include "fabric/cli/trace/trace.h"
+#include "fabric/cli/report/memory.h"
 #include "fabric/common/json.h"
 
 #include <errno.h>
@@ -98,6 +97,22 @@ static struct json_object *trace_program(const struct vt_program *p, const struc
 	return o;
 }
 
+static int trace_add_memory(struct report *r, const struct vt_dir *d)
+{
+	struct report_memory *m = memory_make();
+	u32 i;
+
+	if (!m)
+		return -ENOMEM;
+	for (i = 0; i < d->n_progs; i++)
+		memory_learn(m, &d->prog[i]);
+	for (i = 0; i < d->n_progs; i++)
+		memory_count(m, &d->prog[i]);
+	memory_report(m, r);
+	memory_free(m);
+	return 0;
+}
+
 int report_add_trace(struct report *r, const char *path)
 {
 	static struct vt_sum s;
@@ -114,6 +129,8 @@ int report_add_trace(struct report *r, const char *path)
 		if (!ret)
 			report_append(r, "programs", trace_program(&d.prog[i], &s));
 	}
+	if (!ret)
+		ret = trace_add_memory(r, &d);
 	vt_dir_close(&d);
 	return ret ? print_error("report: %s", strerror(-ret)) : 0;
 }

@@ -55,6 +55,8 @@ is 'captures of other devices' "$(data devices.html "len(p['time']) == d['packet
 limit "$R" report trace.html "$TOP/traces/samples/rping"
 is 'a trace' "$(data trace.html "[(q['name'], q['completions'], 'SEND' in q['latency']) for q in d['programs']]")" \
 	"$("$R" trace stat --json "$TOP/traces/samples/rping" | json "[(q['name'], q['completions_by_status'], True) for q in d]")"
+is 'its memory, with the accesses of both sides' "$(data trace.html "[(m['length'], m['local'] > 0, m['remote'] > 0) for m in d['memory']]")" \
+	"[(16, True, False), (16, True, False), (64, True, False), (16, True, False), (16, True, False), (64, False, True), (64, False, True)]"
 
 # Names that would end an element, or are no text at all.
 python3 - <<'END'
