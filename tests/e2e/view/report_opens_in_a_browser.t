@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # settings: one: programs on two nodes of one fabric
 # A page of `rdmaemu report` in Chromium: its first sentence, the ladder by keyboard and mouse, dark and light, 360
-# pixels, names for screen readers, and names that are markup.
+# pixels, names for screen readers, names that are markup, and 100,000 packets.
 . "$(dirname "$0")/../../lib/lib.sh"
 need python3 ib_send_bw chromium
 
@@ -22,5 +22,7 @@ cat >evil.json <<'END'
  {"name": "</script><script>document.title = 'evil'</script>", "pid": {}}}
 END
 limit "$R" report evil.html evil.json
-HOME=$PWD limit python3 "$TOP/tests/lib/py/report_in_browser.py" run.html evil.html . || FAILED=1
+limit python3 "$TOP/tests/lib/py/many_packets.py" 100000 many.pcap
+limit "$R" report many.html many.pcap
+HOME=$PWD limit python3 "$TOP/tests/lib/py/report_in_browser.py" run.html evil.html many.html . || FAILED=1
 done_testing

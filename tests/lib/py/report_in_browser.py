@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Opens pages of `rdmaemu report` in Chromium, and uses them: report_in_browser.py RUN.html EVIL.html DIR
+"""Opens pages of `rdmaemu report` in Chromium, and uses them: report_in_browser.py RUN.html EVIL.html MANY.html DIR
 
-RUN.html: of a run whose SEND_MIDDLEs a rule has dropped; EVIL.html: of a journal with markup in the names. Prints a line
-for each check. Screenshots go to DIR.
+RUN.html: of a run whose SEND_MIDDLEs a rule has dropped; EVIL.html: of a journal with markup in the names;
+MANY.html: of many_packets.py, 100,000 packets. Prints a line for each check. Screenshots go to DIR.
 """
 import os
 import sys
@@ -141,8 +141,48 @@ def check_small(check, browser, url, shots):
     page.screenshot(os.path.join(shots, 'small.png'))
 
 
+# Scrolls through the whole ladder at several zooms: [frames, longest drawing in ms, mean, arrows of a frame at most, and
+# as many as are allowed].
+SCROLL = '''(async () => {
+    const original = drawLadder, times = [];
+    let most = 0, allowed = 1;
+    drawLadder = view => {
+        const begin = performance.now();
+        original(view);
+        times.push(performance.now() - begin);
+        most = Math.max(most, view.drawn);
+        allowed = (view.height + 40) * view.packets.about.flows.length * 4;
+    };
+    const box = byId('ladder-box');
+    for (const zoom of [0, 8, 8]) {
+        for (let i = 0; i < zoom; i++)
+            byId('zoom-out').click();
+        for (let i = 0; i <= 40; i++) {
+            box.scrollTop = (box.scrollHeight - box.clientHeight) * i / 40;
+            await new Promise(requestAnimationFrame);
+            await new Promise(requestAnimationFrame);
+        }
+    }
+    drawLadder = original;
+    return [times.length, Math.max(...times), times.reduce((a, b) => a + b) / times.length, most, allowed];
+})()'''
+
+
+def check_many(check, page):
+    check('it has each packet', shown(page) == 100000, shown(page))
+    frames, longest, mean, most, allowed = page.js(SCROLL)
+    print(f'# 100,000 packets: {frames} frames, drawn in {mean:.1f} ms, at most {longest:.1f} ms; at most {most} arrows')
+    check('each frame draws only what it can show', frames > 100 and 0 < most <= allowed < 100000, most, allowed)
+    page.js("byId('ladder-box').focus()")
+    page.key('End')
+    check('the last packet can be reached', 'packet 100,000' in detail(page), detail(page))
+    page.key('n')
+    check('and the first trouble', 'NAK sequence' in detail(page), detail(page))
+    check('nothing fails', not page.trouble(), *page.trouble())
+
+
 def main():
-    run, evil, shots = ('file://' + os.path.abspath(a) for a in sys.argv[1:])
+    run, evil, many, shots = ('file://' + os.path.abspath(a) for a in sys.argv[1:])
     shots = shots.removeprefix('file://')
     check = Checks()
     with tempfile.TemporaryDirectory() as profile, Browser(profile) as browser:
@@ -163,6 +203,7 @@ def main():
         check('markup in names is text', bad.js('document.title') != 'evil' and
               '</script><script>' in bad.js("byId('journal').innerText"), bad.js('document.title'))
         check('and nothing fails', not bad.trouble(), *bad.trouble())
+        check_many(check, browser.open(many))
     sys.exit(check.bad)
 
 
