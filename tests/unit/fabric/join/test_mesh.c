@@ -70,6 +70,20 @@ static void test_nobody_joins_without_the_token(void)
 	}
 }
 
+/* This fabric has no --plaintext. */
+static void test_who_asks_for_less_protection_is_refused(void)
+{
+	struct world_sock *s;
+
+	begin();
+	s = world_knock(FAR);
+	peer_greet(s, 0, JOIN_F_AES | JOIN_F_PLAIN, 0);
+	settle();
+	CU_ASSERT_FALSE(s->peer->heard_proof);
+	CU_ASSERT_PTR_NULL(world_conn(s));
+	end();
+}
+
 static void test_record_that_is_not_authentic_ends_the_connection(void)
 {
 	struct world_sock *s;
@@ -248,6 +262,8 @@ int main(void)
 	static const struct cu_test tests[] = {
 		{ "a member joins, sealed", test_member_joins_sealed },
 		{ "nobody joins without the token", test_nobody_joins_without_the_token },
+		{ "who asks for less protection is refused",
+		  test_who_asks_for_less_protection_is_refused },
 		{ "a record that is not authentic ends the connection",
 		  test_record_that_is_not_authentic_ends_the_connection },
 		{ "an answer about a queue pair without a path",
