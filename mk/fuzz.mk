@@ -10,7 +10,7 @@
 # FUZZ_MAX_NAME bytes (2048), run with FUZZ_ARGS_NAME. tests/fuzz/corpus.py NAME FOLDER writes the first inputs.
 
 RUNS ?= 1000000
-FUZZ ?= trace roce pcap vtrace inject script join mesh
+FUZZ ?= trace roce pcap vtrace inject script join mesh wire
 
 ROCE_SRC := $(wildcard traces/formats/roce*.c)
 
@@ -36,6 +36,9 @@ FUZZ_LIBS_mesh	:= $(WORLD_LIBS) -lpthread
 FUZZ_MAX_mesh	:= 512
 # libFuzzer's weights of rare features would take a third of the time of such long inputs, for the same coverage.
 FUZZ_ARGS_mesh	:= -entropic=0
+FUZZ_SRC_wire	:= $(WIRE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
+FUZZ_LIBS_wire	:= $(WIRE_LIBS) -lpthread
+FUZZ_MAX_wire	:= 1024
 # A line on stderr for each input would be most of its time; reports come nevertheless.
 FUZZ_ARGS_script := -close_fd_mask=2
 

@@ -152,6 +152,30 @@ def mesh():
         yield name, b"".join(bytes([STEPS.index(step)] + list(args)) for step, *args in program)
 
 
+def wire():
+    """
+    Packets of RoCE v2 from the BTH on, as fuzz_wire.c takes them: one by one, and those of a capture in a row, for each
+    socket; and a message of connection management of each kind.
+    """
+    for name, frame in roce():
+        at = frame.find(b"\x12\xb7", 30)
+        if frame[0] or at < 0 or len(frame) < at + 22:
+            continue
+        at += 2 if frame[at + 2:at + 4] == b"\x12\xb7" else 0
+        packet = frame[at + 6:-4]
+        right = 0x14 | (8 if len(frame) % 2 else 0)
+        yield name, bytes([right, 1]) + struct.pack("<H", len(packet)) + packet
+    bth = bytes([0x64, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 0]) + struct.pack(">II", 0x80010000, 1)
+    for to in range(3):
+        for kind in range(11):
+            mad = bytes(17) + bytes([kind]) + bytes(range(256 - 18))
+            yield f"mad{to}.{kind}", bytes([0x20 | to, 1 + kind]) + struct.pack("<H", 276) + bth + mad
+        yield f"datagram{to}", bytes([0x0c | to, 2]) + struct.pack("<H", 84) + bth + bytes(64)
+    for op, rest in ((0x0c, 1 << 31), (0x0c, 70000), (0x0a, 64)):
+        body = bytes([op, 0, 0xff, 0xff, 0, 0, 0, 1, 0x80, 0, 0, 0]) + struct.pack(">QII", 0, 0, rest)
+        yield f"rc{op}.{rest}", bytes([0x1c, 1]) + struct.pack("<H", len(body)) + body
+
+
 def pcap():
     """Whole files."""
     yield from captures()
@@ -163,7 +187,7 @@ def pcap():
 def main():
     name, folder = sys.argv[1:]
     made = {"trace": trace, "roce": roce, "inject": inject, "script": script, "pcap": pcap, "vtrace": vtrace, "join": join,
-            "mesh": mesh}
+            "mesh": mesh, "wire": wire}
     for file, data in made[name]():
         with open(os.path.join(folder, file), "wb") as f:
             f.write(data)

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Datagrams at a wire of RoCE v2, for libFuzzer: `make fuzz FUZZ=wire`. See tests/lib/wire/.
+ *
+ * An input is a row of datagrams: what is made right (enum right), the host that sends it, a length
+ * in two bytes, and the bytes from the BTH on. Program 1 has a connected queue pair, one of
+ * datagrams in a group, one in RESET, and listens; it accepts, rejects or forgets who connects.
+ */
+#include "tests/lib/wire/wire_world.h"
+
+#include "emulator/mad.h"
+
+#include <stdlib.h>
+
+#define HEAD	  (ROCE_IP4_UDP + 4) /* with room for the ICRC */
+#define MAX_TURNS 4096u
+
+/* No mutation finds these. The two lowest bits are enum wire_to. */
+enum right {
+	RIGHT_QPN = 1 << 2,
+	RIGHT_PSN = 1 << 3, /* or Q_Key */
+	RIGHT_KEY = 1 << 4,
+	RIGHT_MAD = 1 << 5,
+	RAW = 1 << 6, /* nothing: the bytes are all of the datagram */
+	POST = 1 << 7, /* the queue pair sends something first */
+};
+
+static u32 turns;
+
+static void must(bool is)
+{
+	if (!is)
+		abort();
+}
+
+static enum wire_to wire_of(u32 right)
+{
+	return (enum wire_to)((right & 3) % 3);
+}
+
+static const struct hca_qp *live(void)
+{
+	return &wire.m->hca->qp[wire.live.slot];
+}
+
+/* A message of connection management: its kind and ids, and the listener's service. */
+static void mad_make_right(struct roce_pkt *p, enum wire_to to, u32 from, u8 mad[MAD_SIZE])
+{
+	const struct hca_cmid *listener = &wire.m->hca->cmid[wire.cm->listener.h];
+	u64 service = (u64)listener->ps << 16 | listener->src.port;
+	u32 n = min_u32(p->payload_cap, MAD_SIZE), len;
+	u32 attr = MAD_REQ + (n > 17 ? p->payload[17] : 0) % (MAD_ATTR_END - MAD_REQ);
+
+	memset(mad, 0, MAD_SIZE);
+	memcpy(mad, p->payload, n);
+	mad_set(mad, F_BASE_VERSION, MAD_BASE);
+	mad_set(mad, F_CLASS, MAD_CLASS_CM);
+	mad_set(mad, F_CLASS_VERSION, MAD_CM_VERSION);
+	mad_set(mad, F_METHOD, MAD_METHOD_SEND);
+	mad_set(mad, F_ATTR, attr);
+	if (attr == MAD_REQ || attr == MAD_SIDR_REQ) {
+		mad_set(mad, attr == MAD_REQ ? F_REQ_SERVICE_ID : F_SIDR_REQ_SERVICE_ID, service);
+		cma_put(mad + mad_private_data((enum cm_attr)attr, &len), &listener->src,
+			&listener->src);
+	} else {
+		/* Those of recent identifiers. */
+		mad_set(mad, F_REMOTE_ID, wire.m->hca->cmid[mad[MAD_HDR + 7] % 16].local_id);
+	}
+	if (attr == MAD_REQ && from & 1) {
+		wire_host_gid(to, from, mad + REQ_LOCAL_GID);
+		memcpy(mad + REQ_LOCAL_GID + 16, wire.f->roce->wire[to == WIRE_TO_6].box.gid, 16);
+	}
+	p->payload = mad;
+	p->payload_len = p->payload_cap = MAD_SIZE;
+	p->qkey = GSI_QKEY;
+	p->dqpn = GSI_QPN;
+}
+
+static void make_right(struct roce_pkt *p, u32 right, u32 from, u8 mad[MAD_SIZE])
+{
+	enum wire_to to = wire_of(right);
+	bool datagram = p->opcode >> 5 == ROCE_UD;
+
+	if (right & RIGHT_QPN) {
+		p->pkey = IB_DEFAULT_PKEY;
+		p->dqpn = !datagram		? wire.live.qpn
+			  : to == WIRE_TO_GROUP ? IB_MCAST_QPN
+						: wire.ud.qpn;
+	}
+	if (right & RIGHT_PSN) {
+		p->psn = roce_is_response(p->opcode) ? live()->req.una_psn : live()->resp.epsn;
+		p->qkey = WIRE_QKEY;
+	}
+	if (right & RIGHT_KEY) {
+		p->rkey = wire.m->c[1].key;
+		p->va = (uintptr_t)wire.m->c[1].mem + (p->va & 4095);
+	}
+	if (right & RIGHT_MAD && datagram)
+		mad_make_right(p, to, from, mad);
+}
+
+/* Read a packet of the bytes from its BTH on. Return: whether it is one. */
+static bool packet_read(struct roce_pkt *p, u8 *frame, const u8 *data, u32 len)
+{
+	u32 total = HEAD + len;
+
+	memset(frame, 0, ROCE_IP4_UDP);
+	frame[0] = 0x45;
+	frame[2] = (u8)(total >> 8);
+	frame[3] = (u8)total;
+	frame[9] = IPPROTO_UDP;
+	frame[22] = ROCE_UDP_PORT >> 8;
+	frame[23] = ROCE_UDP_PORT & 0xff;
+	frame[24] = (u8)((total - 20) >> 8);
+	frame[25] = (u8)(total - 20);
+	memcpy(frame + ROCE_IP4_UDP, data, len);
+	memset(frame + ROCE_IP4_UDP + len, 0, 4);
+	return !roce_parse(ROCE_LINK_IPV4, frame, total, total, p);
+}
+
+static void datagram_put(u32 right, u32 from, const u8 *data, u32 len)
+{
+	enum wire_to to = wire_of(right);
+	u8 *frame = malloc(HEAD + len), mad[MAD_SIZE];
+	struct roce_pkt p;
+
+	must(frame);
+	if (right & RAW) {
+		memcpy(frame, data, len);
+		wire_put_bytes(to, from, frame, len);
+	} else if (packet_read(&p, frame, data, len)) {
+		make_right(&p, right, from, mad);
+		wire_put(to, from, &p);
+	}
+	free(frame);
+}
+
+static void work_post(void)
+{
+	u32 op = turns % 3 == 0 ? WR_SEND : turns % 3 == 1 ? WR_RDMA_READ : WR_RDMA_WRITE;
+	struct sq_wqe *w;
+
+	if (wire.live.sq_prod - live()->req.una > 4)
+		return;
+	w = emu_post(wire.m, &wire.live, op, 2, wire.m->c[1].mem, 3000);
+	emu_remote(wire.m, w, 1, wire.m->c[1].mem);
+	emu_ring(wire.m, &wire.live);
+}
+
+static void receive_post(struct emu_qp *q)
+{
+	u8 *mem = wire.m->c[1].mem;
+	struct cqe c;
+
+	while (emu_poll(wire.m, &q->scq, &c, mem) || emu_poll(wire.m, &q->rcq, &c, mem))
+		;
+	if (q->rq_prod - wire.m->hca->qp[q->slot].resp.rq_cons < 8)
+		emu_recv(wire.m, q, 1, mem, 8192);
+}
+
+/* The listener's program: what becomes of who connects depends on the turn. */
+static void listener_work(void)
+{
+	struct cm_param p = emu_cm_param(wire.fresh.qpn, 0);
+	struct cm_event ev;
+
+	while (emu_cm_next(wire.cm, 1, &ev)) {
+		struct emu_id id = { .client = 1, .ch = wire.cm->ch[1], .h = ev.id };
+
+		if (ev.type == CM_EV_CONNECT_REQUEST && turns & 1)
+			emu_cm_accept(wire.m, &id, &p);
+		else if (ev.type != CM_EV_ESTABLISHED)
+			emu_cm_destroy(wire.m, &id);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	const struct hca_wires *w;
+	u32 len, i;
+
+	wire_make();
+	for (; size >= 4; data += len, size -= len) {
+		u32 right = data[0], from = data[1] % 16;
+
+		len = min_u32(data[2] | (u32)data[3] << 8, (u32)size - 4);
+		data += 4;
+		size -= 4;
+		turns++;
+		if (right & POST)
+			work_post();
+		datagram_put(right, from, data, len);
+		for (i = 0; wire_turn(); i++)
+			must(i < MAX_TURNS);
+		receive_post(&wire.live);
+		receive_post(&wire.ud);
+		listener_work();
+	}
+	if (emu_state(wire.m, &wire.live) == QPS_ERR)
+		wire_connect();
+	w = &wire.m->hca->wires;
+	must(w->n_used <= w->n_peers / 2);
+	must(turns % 4096 > 8 || wire_audit());
+	return 0;
+}
