@@ -141,8 +141,8 @@ def check_small(check, browser, url, shots):
     page.screenshot(os.path.join(shots, 'small.png'))
 
 
-# Scrolls through the whole ladder at several zooms: [frames, longest drawing in ms, mean, arrows of a frame at most, and
-# as many as are allowed].
+# Scrolls through the whole ladder at several zooms: [frames, longest drawing in ms, mean, most arrows in a frame, how
+# many are allowed].
 SCROLL = '''(async () => {
     const original = drawLadder, times = [];
     let most = 0, allowed = 1;
