@@ -153,3 +153,62 @@ struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 		return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);
 	return wqe_verdict(WCS_LOC_LEN_ERR, CAUSE_LOCAL_LEN, (u32)*len);
 }
+
+/* Fill in the fields of a burst that depend on the opcode. */
+static void wqe_burst_request(const struct req_state *s, const struct sq_wqe *w, u64 chunk,
+			      bool last, struct burst *b)
+{
+	if (b->op == BOP_READ_REQ) {
+		b->flags = BF_FIRST | BF_LAST;
+		b->va += s->next_off;
+		b->off = 0;
+		b->dma_len = chunk;
+		b->mem = NULL;
+		return;
+	}
+	if (b->op == BOP_FLUSH) {
+		b->flags = BF_FIRST | BF_LAST;
+		b->dma_len = min_u64(w->compare_add, LIM_MSG);
+		b->swap = w->swap & FLUSH_KNOWN;
+		return;
+	}
+	if (b->op == BOP_ATOMIC_REQ) {
+		b->flags = BF_FIRST | BF_LAST;
+		b->atomic_op = w->opcode;
+		b->compare_add = w->compare_add;
+		b->swap = w->swap;
+		b->len = 0;
+		b->mem = NULL;
+		return;
+	}
+	b->flags = BF_ACK_REQ;
+	if (!s->next_off)
+		b->flags |= BF_FIRST;
+	if (!last)
+		return;
+	b->flags |= BF_LAST | wqe_ops[w->opcode].flags;
+	if (w->send_flags & SEND_SOLICITED)
+		b->flags |= BF_SOLICITED;
+	b->imm = w->imm;
+	b->inv_rkey = w->rkey;
+}
+
+void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
+	       const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b)
+{
+	*b = (struct burst){
+		.op = wqe_ops[w->opcode].op,
+		.path = qp->path,
+		.psn = s->next_psn,
+		.npkts = packets_of(chunk, qp->mtu),
+		.mtu = qp->mtu,
+		.rkey = w->rkey,
+		.va = w->remote_addr,
+		.dma_len = total,
+		.srqn = w->remote_qpn,
+		.len = chunk,
+		.off = s->next_off,
+		.mem = chunk ? mem : NULL,
+	};
+	wqe_burst_request(s, w, chunk, s->next_off + chunk == total, b);
+}

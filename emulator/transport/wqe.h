@@ -67,6 +67,9 @@ static inline u8 wqe_response_op(u32 opcode)
 struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			 const struct sq_wqe *slot, const struct sq_wqe *w, struct hca_mem *mem,
 			 u64 *len);
+/** wqe_burst() - the next @chunk bytes, of @total in @mem, of the WQE that *s has come to. */
+void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct sq_wqe *w,
+	       const struct hca_mem *mem, u64 total, u64 chunk, struct burst *b);
 /** wqe_allowed() - whether QPs of the type have the opcode. */
 bool wqe_allowed(u32 qp_type, u32 opcode);
 /** wqe_mask() - the opcodes that a QP of the type has on a device of these limits, a bit each. */
