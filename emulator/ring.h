@@ -109,6 +109,18 @@ static inline u32 sq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 	return likely(ahead <= qp->sq_depth && ahead >= s->next - s->una) ? prod : s->next;
 }
 
+/**
+ * sq_waiting() - the same as the number of work requests that wait to be sent, where all that were
+ * sent are complete.
+ */
+static inline u32 sq_waiting(struct seg_hdr *seg, const struct hca_qp *qp)
+{
+	const struct wq_ctl *ctl = seg_ptr(seg, qp->sq_ring);
+	u32 n = load_acquire(&ctl->prod) - qp->req.next;
+
+	return likely(n <= qp->sq_depth) ? n : 0;
+}
+
 static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 {
 	const struct wq_ctl *ctl = seg_ptr(seg, qp->rq_ring);

@@ -247,8 +247,6 @@ static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr 
 		return false;
 	if (unlikely(req_may_batch(e, qp, seg, posted)) && write_batch_send(e, qp, seg, posted))
 		return true;
-	if (likely(straight_send(e, qp, seg)))
-		return qp->req.next != posted;
 	return req_next(e, qp, seg);
 }
 
@@ -380,19 +378,60 @@ static inline bool qp_may_request(const struct hca_qp *qp)
 	return likely(qp->state == QPS_RTS) || qp->state == QPS_SQD;
 }
 
-/* One step of the QP's send side. Return: whether it is worth while to call again. */
-static inline bool req_turn(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+/** enum turn - what remains of a QP's send side after a step. */
+enum turn {
+	TURN_STOP, /* the next step has to wait */
+	TURN_MORE, /* it is worth while to go on */
+	TURN_DONE, /* nothing: all that was posted is complete, and no timer runs */
+};
+
+static inline enum turn turn_of(bool more)
 {
+	return more ? TURN_MORE : TURN_STOP;
+}
+
+/* A step of a QP of which nothing is outstanding: straight_is_ready(). */
+static inline enum turn req_step_ready(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	u32 n = sq_waiting(seg, qp), posted = qp->req.next + n;
+
+	if (unlikely(!n))
+		return TURN_STOP;
+	if (unlikely(req_may_batch(e, qp, seg, posted)) && write_batch_send(e, qp, seg, posted))
+		return TURN_MORE;
+	if (likely(straight_send(e, qp, seg)))
+		return likely(n == 1) ? TURN_DONE : TURN_MORE;
+	return turn_of(req_next(e, qp, seg));
+}
+
+/* One step of the QP's send side. */
+static inline enum turn req_turn(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	if (likely(straight_is_ready(e, qp)))
+		return req_step_ready(e, qp, seg);
 	if (likely(qp_may_request(qp)))
-		return unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg);
-	return (qp->state == QPS_ERR || qp->state == QPS_SQE) && !qp_flush(e, qp, seg);
+		return turn_of(unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg));
+	return turn_of((qp->state == QPS_ERR || qp->state == QPS_SQE) && !qp_flush(e, qp, seg));
+}
+
+/* The QP's turn ends. @more: its budget did */
+static __attribute__((noinline)) void req_end_turn(struct engine *e, struct hca_qp *qp, bool more)
+{
+	if (unlikely(more)) {
+		engine_ring(e, qp->client - 1, qp_slot(qp));
+		e->kick = true;
+	}
+	if (likely(qp_may_request(qp)))
+		ack_timer_arm(e, qp);
+	if (unlikely(qp->state == QPS_SQD))
+		sqd_check_drained(e, qp);
 }
 
 void req_run_qp(struct engine *e, u32 slot)
 {
 	struct hca_qp *qp = &e->hca->qp[slot];
+	enum turn turn = TURN_MORE;
 	struct seg_hdr *seg;
-	bool more = true;
 
 	keep_pointer(qp);
 	if (!qp->client)
@@ -403,15 +442,9 @@ void req_run_qp(struct engine *e, u32 slot)
 	if (e->self == ENGINE_FABRIC)
 		store_relaxed(&qp->n_fabric, qp->n_fabric + 1);
 	e->hca->cur_qp = slot + 1;
-	while (more && budget_left(e))
-		more = req_turn(e, qp, seg);
+	while (turn == TURN_MORE && budget_left(e))
+		turn = req_turn(e, qp, seg);
 	e->hca->cur_qp = 0;
-	if (unlikely(more)) {
-		engine_ring(e, qp->client - 1, slot);
-		e->kick = true;
-	}
-	if (likely(qp_may_request(qp)))
-		ack_timer_arm(e, qp);
-	if (unlikely(qp->state == QPS_SQD))
-		sqd_check_drained(e, qp);
+	if (unlikely(turn != TURN_DONE))
+		req_end_turn(e, qp, turn == TURN_MORE);
 }

@@ -67,20 +67,11 @@ struct straight {
 	bool in_cqe;
 };
 
-/* Nothing is outstanding, and the HCA has no request of its own under way. */
-straight_inline bool req_is_idle(const struct req_state *s)
-{
-	return !((s->una ^ s->next) | (s->una_psn ^ s->next_psn) | s->next_off | s->rd_out |
-		 s->own | (s->flags & REQ_FIN));
-}
-
 /* The peer, if a request that the QP sends now is the next that it expects; or NULL. */
 straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const struct hca_qp *qp)
 {
 	struct hca_qp *peer;
 
-	if (qp->type != QPT_RC || qp->state != QPS_RTS || e->ops->fault || !req_is_idle(&qp->req))
-		return NULL;
 	/* The peer's path is then @qp->back: both of its own are made of the same attributes. */
 	peer = wire_loop_peer(e, &qp->path);
 	keep_pointer(peer);
@@ -386,7 +377,7 @@ bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	u32 op;
 
 	t.peer = straight_find_peer(e, qp);
-	if (!t.peer)
+	if (unlikely(!t.peer))
 		return false;
 	t.slot = sq_slot(seg, qp, qp->req.next);
 	keep_pointer(t.slot);

@@ -7,11 +7,25 @@
 
 #include "emulator/engine.h"
 
+/**
+ * straight_is_ready() - whether the next WQE of the QP may be one for straight_send(): all before
+ * it are complete, none was begun, and neither the HCA nor a timer is to go first.
+ */
+static inline bool straight_is_ready(const struct engine *e, const struct hca_qp *qp)
+{
+	const struct req_state *s = &qp->req;
+
+	return qp->type == QPT_RC && qp->state == QPS_RTS && !e->ops->fault &&
+	       !((s->una ^ s->next) | (s->sent ^ s->next) | (s->una_psn ^ s->next_psn) |
+		 (s->una_first ^ s->next_psn) | s->next_off | s->rd_out | s->own |
+		 (s->flags & (REQ_FIN | REQ_RNR_WAIT)) | qp->rndv | qp->ack_due);
+}
+
 /* --- straight.c --- */
 
 /**
  * straight_send() - send the WQE at qp->req.next, which is posted, up to its completion, if nothing
- * about it is out of the ordinary.
+ * about it is out of the ordinary. The QP is ready: straight_is_ready().
  * Return: false: something is, and nothing has changed; the requester takes its steps.
  */
 bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);

@@ -52,6 +52,25 @@ static void outstanding(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer
 	qp->req.una--;
 }
 
+/* It was sent before, and goes on after a retransmission. */
+static void begun(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	qp->req.sent++;
+}
+
+static void rnr_wait(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	qp->req.flags |= REQ_RNR_WAIT;
+}
+
+static void rendezvous(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	qp->rndv++;
+}
+
 static void peer_in_rtr(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -141,6 +160,9 @@ static const struct {
 	{ "another PSN", other_psn, WR_SEND, 8, false },
 	{ "the middle of a message", in_message, WR_SEND, 8, false },
 	{ "an outstanding request", outstanding, WR_SEND, 8, false },
+	{ "a request that was begun", begun, WR_SEND, 8, false },
+	{ "an RNR wait", rnr_wait, WR_SEND, 8, false },
+	{ "a rendezvous", rendezvous, WR_SEND, 8, false },
 	{ "a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
 	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false },
 	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false },
@@ -195,7 +217,7 @@ static bool apply(u32 i, bool *same)
 	emu_publish(m, &q[0]);
 	CU_ASSERT_TRUE_FATAL(engine_try(&m->c[0].e));
 	state_take(&before);
-	done = straight_send(&m->c[0].e, qp, m->c[0].seg);
+	done = straight_is_ready(&m->c[0].e, qp) && straight_send(&m->c[0].e, qp, m->c[0].seg);
 	state_take(&after);
 	*same = done || !memcmp(&before, &after, sizeof(before));
 	emu_free(m);
