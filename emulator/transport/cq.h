@@ -14,7 +14,8 @@
 u64 cq_timestamp_read(struct engine *e, const struct hca_cq *cq);
 
 /** cq_timestamp() - the timestamp of an entry that is made now; 0 if the CQ's entries have none. */
-static inline u64 cq_timestamp(struct engine *e, const struct hca_cq *cq)
+static inline __attribute__((always_inline)) u64 cq_timestamp(struct engine *e,
+							      const struct hca_cq *cq)
 {
 	return likely(cq->ts_format == TS_NONE) ? 0 : cq_timestamp_read(e, cq);
 }

@@ -34,8 +34,12 @@
 
 #define straight_inline static inline __attribute__((always_inline))
 
-/* From here on the compiler takes no value in memory for known: it adds to what was copied. */
-#define keep_values() __asm__("" ::: "memory")
+/*
+ * The state of a QP as vectors of 16 bytes. A commit loads all of it, adds, and stores it twice. To
+ * change single fields of what was stored makes the loads that follow wait for those stores.
+ */
+typedef u32 __attribute__((vector_size(16), may_alias)) words32;
+typedef u64 __attribute__((vector_size(16), may_alias)) words64;
 
 /**
  * struct straight - a request and what it needs on both sides. Its address goes to inline functions
@@ -254,33 +258,44 @@ straight_inline struct hca_commit *straight_begin(struct hca *hca, const struct 
 	return c;
 }
 
-/* The responder's commit, as resp_advance() and rx_done() make it. */
+/* The state after a message, as resp_advance() and rx_end() make it. */
+straight_inline void straight_advance_resp(const struct straight *t, const struct resp_state *was,
+					   words32 to[4])
+{
+	const words32 *from = (const words32 *)was;
+	const words32 moved = { 1, 1, t->recv, 0 };
+	const words32 kept = { IB_PSN_MASK, IB_PSN_MASK, ~0u,
+			       ~(u32)(RESP_NAK_SENT | RESP_UNEXPECTED) };
+	const words64 count = { 1, t->len };
+
+	/* @epsn, @msn, @rq_cons, @flags */
+	to[0] = (from[0] + moved) & kept;
+	/* @op, @rkey, @off, @len */
+	if (t->write)
+		to[1] = (words32){ BOP_WRITE, t->rkey, 0, t->len };
+	else
+		to[1] = (from[1] & (words32){ 0, ~0u, 0, ~0u }) | (words32){ BOP_SEND, 0, 0, 0 };
+	/* @va, @at_head and @held */
+	to[2] = from[2];
+	if (t->write)
+		to[2] = (words32)(words64){ t->va, ((words64)to[2])[1] };
+	if (t->recv)
+		to[2] &= (words32){ ~0u, ~0u, ~0u, 0 };
+	/* @rx_pkts, @rx_bytes */
+	to[3] = (words32)((words64)from[3] + count);
+}
+
+/* The responder's commit. */
 straight_inline void straight_commit_recv(struct engine *e, const struct straight *t,
 					  struct cqe *cqe)
 {
 	struct hca_qp *peer = t->peer;
 	u32 prod = t->recv ? t->rcq->prod + 1 : 0;
 	struct hca_commit *c = straight_begin(t->hca, peer, t->recv ? peer->rcq + 1 : 0, prod);
-	struct resp_state *s = &c->resp;
+	words32 s[4];
 
-	state_copy(s, &peer->resp);
-	keep_values();
-	s->epsn = psn_add(s->epsn, 1);
-	s->msn = (s->msn + 1) & IB_PSN_MASK;
-	s->flags &= ~(u32)(RESP_NAK_SENT | RESP_UNEXPECTED);
-	s->op = t->write ? BOP_WRITE : BOP_SEND;
-	s->off = 0;
-	s->rx_pkts++;
-	s->rx_bytes += t->len;
-	if (t->write) {
-		s->va = t->va;
-		s->rkey = t->rkey;
-		s->len = t->len;
-	}
-	if (t->recv) {
-		s->held = 0;
-		s->rq_cons++;
-	}
+	straight_advance_resp(t, &peer->resp, s);
+	state_copy(&c->resp, s);
 	store_between(&c->valid, COMMIT_RESP);
 	state_copy(&peer->resp, s);
 	if (t->recv)
@@ -290,34 +305,54 @@ straight_inline void straight_commit_recv(struct engine *e, const struct straigh
 		cq_notify(e, t->peer_seg, t->rcq, t->flags & SEND_SOLICITED);
 }
 
-/* The requester's commit: sent, acknowledged, and complete. */
+/*
+ * The state after a request that was sent, acknowledged and completed. It was that of a requester
+ * with nothing outstanding: straight_is_ready(). As req_advance() and comp_complete_wqe() make it.
+ */
+straight_inline void straight_advance_req(const struct straight *t, const struct req_state *was,
+					  words32 to[4])
+{
+	const words32 *from = (const words32 *)was;
+	const words32 one = { 1, 1, 1, 1 }, first = { 1, 0, 0, 0 }, sent = { 0, 0, 1, 0 };
+	const words32 psns = { ~0u, ~0u, IB_PSN_MASK, IB_PSN_MASK };
+	const words32 kept = { IB_PSN_MASK, ~(u32)REQ_RESENT, ~0u, ~0u };
+	const words64 packet = { 0, 1 }, bytes = { t->len, 0 };
+
+	/* @next, @una, @next_psn, @una_psn */
+	to[0] = (from[0] + one) & psns;
+	/* @una_first, @flags, @next_off */
+	to[1] = (from[1] + first) & kept;
+	/* @rd_out and the retries, @tx_pkts */
+	to[2] = (words32)((words64)from[2] + packet);
+	/* @tx_bytes, @sent, @own */
+	to[3] = (words32)((words64)from[3] + bytes) + sent;
+}
+
+/* The requester's commit. */
 straight_inline void straight_commit_send(struct engine *e, const struct straight *t)
 {
 	struct hca_qp *qp = t->qp;
 	u32 prod = t->signaled ? t->scq->prod + 1 : 0;
+	u8 retry = (u8)qp->attr.retry_cnt, rnr_retry = (u8)qp->attr.rnr_retry;
 	struct cqe *cqe = NULL;
 	struct hca_commit *c;
-	struct req_state *s;
+	words32 s[4];
 
 	if (t->signaled) {
 		cqe = straight_cqe(t->seg, t->scq);
 		straight_fill_send(e, t, cqe);
 	}
 	c = straight_begin(t->hca, qp, t->signaled ? qp->scq + 1 : 0, prod);
-	s = &c->req;
-	state_copy(s, &qp->req);
-	keep_values();
-	s->next++;
-	s->una++;
-	s->next_psn = psn_add(s->next_psn, 1);
-	s->una_psn = s->una_first = s->next_psn;
-	s->tx_pkts++;
-	s->tx_bytes += t->len;
-	if ((s32)(s->next + 1 - s->sent) > 0)
-		s->sent = s->next;
-	req_progress(qp, s);
+	straight_advance_req(t, &qp->req, s);
+	state_copy(&c->req, s);
+	c->req.retry = retry;
+	c->req.rnr_retry = rnr_retry;
+	/* As req_progress(). */
+	qp->deadline = 0;
 	store_between(&c->valid, COMMIT_REQ);
 	state_copy(&qp->req, s);
+	qp->req.retry = retry;
+	qp->req.rnr_retry = rnr_retry;
 	if (t->signaled)
 		commit_entry(t->scq, cqe, prod);
 	store_between(&c->valid, 0);
