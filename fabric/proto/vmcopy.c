@@ -55,7 +55,7 @@ static u64 vm_tail_len(uintptr_t addr, u64 len)
 	return word > addr ? end - word : len;
 }
 
-static void vm_local(void *dst, const void *src, u64 len)
+void vm_store(void *dst, const void *src, u64 len)
 {
 	u64 tail;
 
@@ -176,7 +176,7 @@ static int vm_copy_local(struct span *dst, const struct span *src)
 	u32 i, s = 0;
 
 	if (dst->n == 1 && src->n == 1) {
-		vm_local(dst->v[0].iov_base, src->v[0].iov_base, dst->v[0].iov_len);
+		vm_store(dst->v[0].iov_base, src->v[0].iov_base, dst->v[0].iov_len);
 		return 0;
 	}
 	tail = span_cut_tail(dst);
@@ -375,24 +375,31 @@ static void *vm_ring_piece(const struct vm_ctx *vm, const struct hca_mem *src, u
 		       : NULL;
 }
 
+bool vm_write_line(s32 pid, u64 addr, const void *from, u64 len)
+{
+	struct iovec local = { (void *)(uintptr_t)from, len };
+	struct iovec remote = { (void *)(uintptr_t)addr, len };
+
+	return CPU_KEEPS_STORE_ORDER && vm_write(pid, &local, 1, &remote, 1) == (ssize_t)len;
+}
+
 /** vm_copy_line() - as vm_copy(), from a ring into one line of another process. Return: success */
 static bool vm_copy_line(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
 			 const struct hca_mem *src, u64 soff, u64 len)
 {
 	const struct hca_iov *v = &dst->iov[0];
-	struct iovec from = { .iov_len = len }, to = { .iov_len = len };
 	u64 addr = v->addr + doff, run = len;
+	const void *from;
 	s32 pid;
 
 	if (dst->n != 1 || dst->kind != MEM_VM || doff > v->len || len > v->len - doff ||
 	    v->addr == IOV_NULL || addr / CACHE_LINE != (addr + len - 1) / CACHE_LINE)
 		return false;
-	from.iov_base = vm_ring_piece(vm, src, soff, len);
-	if (!from.iov_base || (vm->lent && vm->lent(vm->ctx, dst->client, addr, &run)))
+	from = vm_ring_piece(vm, src, soff, len);
+	if (!from || (vm->lent && vm->lent(vm->ctx, dst->client, addr, &run)))
 		return false;
 	pid = vm->pid(vm->ctx, dst->client);
-	to.iov_base = (void *)(uintptr_t)addr;
-	return pid > VM_OWN && vm_write(pid, &from, 1, &to, 1) == (ssize_t)len;
+	return pid > VM_OWN && vm_write_line(pid, addr, from, len);
 }
 
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
@@ -403,8 +410,7 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 
 	if (!len)
 		return 0;
-	if (CPU_KEEPS_STORE_ORDER && len <= CACHE_LINE &&
-	    vm_copy_line(vm, dst, doff, src, soff, len))
+	if (len <= CACHE_LINE && vm_copy_line(vm, dst, doff, src, soff, len))
 		return 0;
 	ret = span_make(vm, &s, src, soff, len, -EFAULT_SRC);
 	if (!ret)

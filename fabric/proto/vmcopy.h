@@ -85,6 +85,14 @@ bool vm_is_lent(const struct vm_ctx *vm, const struct hca_mem *mem, u64 off, u64
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 	    u64 soff, u64 len);
 
+/** vm_store() - copy within this process, the last bytes last. */
+void vm_store(void *dst, const void *src, u64 len);
+/**
+ * vm_write_line() - copy to @addr of process @pid, within one cache line, the last bytes not before
+ * the others. Return: success; false: vm_copy() finds out why, or does it.
+ */
+bool vm_write_line(s32 pid, u64 addr, const void *from, u64 len);
+
 /**
  * vm_atomic() - compare-and-swap or fetch-and-add of the 8-byte aligned word @addr of a client.
  * @op: WR_ATOMIC_CMP_AND_SWP or WR_ATOMIC_FETCH_AND_ADD
