@@ -41,6 +41,9 @@ struct hca_work {
  *        died (the burst is dropped: dead hosts are silent); -EAGAIN when this holder cannot reach
  *        it (the fabric process then tries) or a helper is at work on it (the owner of the QP is
  *        rung again when it is done). @key identifies the copy across such tries.
+ * @copy_line: write @len bytes of this process's memory, which are posted payload, to @addr of
+ *        @client's, within one cache line: the common copy, without lists. Return: false: not done;
+ *        @copy says why. NULL: never
  * @atomic: 8-byte compare-and-swap (@op WR_ATOMIC_CMP_AND_SWP) or fetch-and-add at @addr in
  *          client's memory. Before it changes memory it calls atomic_begin(@res). Returns as @copy.
  * @notify: an event was queued on the client's channel: make its fd readable
@@ -66,6 +69,7 @@ struct engine_ops {
 	void *(*seg)(void *ctx, u32 client);
 	int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		    u64 soff, u64 len, u64 key);
+	bool (*copy_line)(void *ctx, u32 client, u64 addr, const void *from, u64 len);
 	int (*atomic)(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		      struct atomic_res *res, u64 key);
 	void (*notify)(void *ctx, u32 client, u32 chan);

@@ -97,9 +97,8 @@ int mem_local_list(struct hca *hca, u32 pd, const struct wq_sge *sge, u32 n, u32
 			continue;
 		}
 		len = min_u64(s.len, used - *total);
-		mr = hca_mr_by_key(hca, s.lkey);
-		if (!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
-		    !mr_translate(mr, s.addr, len, &mem->iov[mem->n]) ||
+		mr = mr_local(hca, pd, s.lkey, need);
+		if (!mr || !mr_translate(mr, s.addr, len, &mem->iov[mem->n]) ||
 		    (owner && owner != mr->client && mr->kind != MR_NULL)) {
 			*bad = s.lkey;
 			mem_key_refuse(hca, pd, 0, s.lkey, s.addr, len, need);

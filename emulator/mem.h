@@ -44,6 +44,34 @@ static inline const struct hca_mr *mr_remote(struct hca *hca, const struct hca_q
 	return unlikely(mr->kind == MW_2) && mr->qpn != qp->qpn ? NULL : mr;
 }
 
+/** mr_local() - the region of a local key, with all of @need; NULL: it is refused. */
+static inline const struct hca_mr *mr_local(struct hca *hca, u32 pd, u32 lkey, u32 need)
+{
+	const struct hca_mr *mr = hca_mr_by_key(hca, lkey);
+
+	return !mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ? NULL : mr;
+}
+
+/**
+ * mem_local_one() - as mem_local() of one entry, of which the message takes @len bytes, not 0: the
+ * memory goes to *iov, its client to *owner. Return: false: it is refused, or shorter; the journal
+ * does not learn why.
+ */
+static inline __attribute__((always_inline)) bool mem_local_one(struct hca *hca, u32 pd,
+								const struct wq_sge *sge, u32 need,
+								u64 len, u32 *owner,
+								struct hca_iov *iov)
+{
+	u64 addr = load_relaxed(&sge->addr);
+	u32 have = load_relaxed(&sge->len);
+	const struct hca_mr *mr = mr_local(hca, pd, load_relaxed(&sge->lkey), need);
+
+	if (unlikely(!mr || len > have || !mr_translate(mr, addr, len, iov)))
+		return false;
+	*owner = (likely(mr->kind != MR_NULL) ? mr->client : hca->pd[pd].client) - 1;
+	return true;
+}
+
 /* --- mem.c --- */
 
 /**
@@ -85,9 +113,8 @@ static inline __attribute__((always_inline)) int mem_local(struct hca *hca, u32 
 		mem->client = hca->pd[pd].client - 1;
 		return 0;
 	}
-	mr = hca_mr_by_key(hca, s.lkey);
-	if (unlikely(!mr || mr->pd != pd || mr->kind > MR_NULL || (mr->access & need) != need ||
-		     !mr_translate(mr, s.addr, len, &mem->iov[0]))) {
+	mr = mr_local(hca, pd, s.lkey, need);
+	if (unlikely(!mr || !mr_translate(mr, s.addr, len, &mem->iov[0]))) {
 		*bad = s.lkey;
 		mem_key_refuse(hca, pd, 0, s.lkey, s.addr, len, need);
 		return -EACCES;

@@ -48,6 +48,7 @@ typedef u64 __attribute__((vector_size(16), may_alias)) words64;
  * @slot: in the ring, which the program can still write to: each field is read once
  * @flags: enum ib_send_flags; @imm: with immediate
  * @va, @rkey: of a WRITE
+ * @owner, @to: the client and the address that the payload goes to, where it is one piece
  * @recv: it takes the receive @rwqe, and completes in @rcq
  * @signaled: it completes in @scq
  * @in_wqe: the payload is at @slot->sge; @in_cqe: it goes to the receive's entry
@@ -60,6 +61,8 @@ struct straight {
 	const struct rq_wqe *rwqe;
 	struct hca_cq *scq, *rcq;
 	u64 va;
+	struct hca_iov to;
+	u32 owner;
 	u32 rkey;
 	u32 flags;
 	u32 len;
@@ -111,15 +114,25 @@ straight_inline bool straight_take_wqe(struct straight *t, struct hca_mem *src)
 	       !(t->flags & SEND_FENCE);
 }
 
-/* A WRITE's memory: as resp_write(). */
-straight_inline bool straight_take_target(struct straight *t, struct hca_mem *dst)
+/* A WRITE's memory: as resp_write(). There is none where no byte is written. */
+straight_inline bool straight_take_target(struct straight *t)
 {
 	const struct hca_qp *peer = t->peer;
+	const struct hca_mr *mr;
 
 	t->rkey = load_relaxed(&t->slot->rkey);
 	t->va = load_relaxed(&t->slot->remote_addr);
-	return (peer->attr.access & ACC_REMOTE_WRITE) &&
-	       !mem_remote(t->hca, peer, peer->pd, t->rkey, t->va, t->len, ACC_REMOTE_WRITE, dst);
+	t->owner = ~0u;
+	if (unlikely(!(peer->attr.access & ACC_REMOTE_WRITE)))
+		return false;
+	if (unlikely(!t->len))
+		return true;
+	mr = mr_remote(t->hca, peer, peer->pd, t->rkey, ACC_REMOTE_WRITE);
+	keep_pointer(mr);
+	if (unlikely(!mr || !mr_translate(mr, t->va, t->len, &t->to)))
+		return false;
+	t->owner = mr_owner(t->hca, mr);
+	return true;
 }
 
 /* The receive that the request takes: its queue is the QP's own. */
@@ -135,19 +148,27 @@ straight_inline bool straight_take_recv(struct straight *t)
 	return !peer->srq && cons != rq_posted(t->peer_seg, peer);
 }
 
-/* A SEND's memory: as rx_place(). */
+/* A SEND's memory: as rx_place(). @dst: where the payload does not go to the receive's entry */
 straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 {
 	const struct hca_qp *peer = t->peer;
 	u32 n = min_u32(load_relaxed(&t->rwqe->num_sge), peer->max_rsge), bad;
 	u64 room;
 
+	/* 0 bytes go nowhere. */
+	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE;
+	if (likely(t->in_cqe && n == 1)) {
+		if (unlikely(!mem_local_one(t->hca, peer->pd, t->rwqe->sge, ACC_LOCAL_WRITE, t->len,
+					    &t->owner, &t->to)))
+			return false;
+		if (likely(t->owner == peer->client - 1))
+			return true;
+	}
 	if (mem_local(t->hca, peer->pd, t->rwqe->sge, n, ACC_LOCAL_WRITE, t->len, dst, &room,
 		      &bad) ||
 	    t->len > room)
 		return false;
-	/* 0 bytes go nowhere. */
-	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE && dst->client == peer->client - 1;
+	t->in_cqe = t->in_cqe && dst->client == peer->client - 1;
 	return true;
 }
 
@@ -187,16 +208,22 @@ straight_inline struct cqe *straight_cqe(struct seg_hdr *seg, const struct hca_c
 	return cqe;
 }
 
-/* Copy the payload, as resp_fetch(). */
-straight_inline bool straight_copy(struct engine *e, const struct straight *t,
-				   const struct hca_mem *dst, struct hca_mem *src, struct cqe *cqe)
+/* A small WRITE to one cache line. Return: false: it is none, or is to be copied in another way. */
+straight_inline bool straight_copy_line(struct engine *e, const struct straight *t)
+{
+	u64 addr = t->to.addr;
+
+	return t->in_wqe && likely(t->owner != ~0u && addr / 64 == (addr + t->len - 1) / 64) &&
+	       likely(e->ops->copy_line) &&
+	       e->ops->copy_line(e->ctx, t->owner, addr, t->slot->sge, t->len);
+}
+
+/* Copy the payload to @dst, or a WRITE's to @t->to, as resp_fetch(). */
+straight_inline bool straight_copy(struct engine *e, const struct straight *t, struct hca_mem *dst,
+				   struct hca_mem *src)
 {
 	const struct hca_qp *qp = t->qp;
 
-	if (t->in_cqe) {
-		copy_small(cqe->data, t->slot->sge, t->len);
-		return true;
-	}
 	if (!t->len)
 		return true;
 	if (t->in_wqe) {
@@ -205,6 +232,12 @@ straight_inline bool straight_copy(struct engine *e, const struct straight *t,
 		src->n = 1;
 		src->iov[0].addr = (u64)((const char *)t->slot->sge - (const char *)t->seg);
 		src->iov[0].len = t->len;
+	}
+	if (t->write) {
+		dst->client = t->owner;
+		dst->kind = MEM_VM;
+		dst->n = 1;
+		dst->iov[0] = t->to;
 	}
 	return !e->ops->copy(e->ctx, dst, 0, src, 0, t->len,
 			     (u64)t->peer->qpn << 32 | qp->req.next_psn << 1 | 1);
@@ -375,6 +408,21 @@ straight_inline void straight_count(const struct straight *t)
 	port_count_packets(t->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, t->len);
 }
 
+/* Where the payload goes, what the message takes, and room for its completions. */
+straight_inline bool straight_take_all(struct engine *e, struct straight *t, struct hca_mem *dst)
+{
+	if (t->write && !straight_take_target(t))
+		return false;
+	/* The copy to memory of the peer's process finds out whether that still lives. */
+	if (t->recv || t->owner != t->peer->client - 1) {
+		t->peer_seg = seg_of(e, t->peer->client);
+		if (unlikely(!t->peer_seg))
+			return false;
+	}
+	return (!t->recv || straight_take_recv(t)) && straight_has_room(t) &&
+	       (t->write || straight_take_list(t, dst));
+}
+
 /* The request of a WQE of which the opcode is known. Inlined for each kind. */
 straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bool write, bool imm)
 {
@@ -384,17 +432,14 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 	t->write = write;
 	t->imm = imm;
 	t->recv = !write || imm;
-	if (!straight_take_wqe(t, &src))
-		return false;
-	t->peer_seg = seg_of(e, t->peer->client);
 	t->in_cqe = false;
-	if (unlikely(!t->peer_seg) || (t->write && !straight_take_target(t, &dst)) ||
-	    (t->recv && !straight_take_recv(t)) || !straight_has_room(t) ||
-	    (!t->write && !straight_take_list(t, &dst)))
+	if (unlikely(!straight_take_wqe(t, &src) || !straight_take_all(e, t, &dst)))
 		return false;
 	if (t->recv)
 		cqe = straight_cqe(t->peer_seg, t->rcq);
-	if (unlikely(!straight_copy(e, t, &dst, &src, cqe)))
+	if (likely(t->in_cqe))
+		copy_small(cqe->data, t->slot->sge, t->len);
+	else if (!(write && straight_copy_line(e, t)) && !straight_copy(e, t, &dst, &src))
 		return false;
 	if (t->recv)
 		straight_fill_recv(e, t, cqe);

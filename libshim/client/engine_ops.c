@@ -232,19 +232,22 @@ static void *peer_lent_map(void *ctx, u32 client, u64 size)
 	return at;
 }
 
+/* Where lent memory of @p, which is a live client's, is mapped here. As struct vm_ctx's. */
+static inline u8 *peer_lent_at(struct peer *p, void *ctx, u32 client, u64 addr, u64 *len)
+{
+	const struct seg_hdr *seg = peer_seg_at(p, client);
+
+	return seg && unlikely(load_relaxed(&seg->lent.n))
+		       ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
+		       : NULL;
+}
+
 /* struct vm_ctx's: where a peer's lent memory is mapped here. Token held. */
 static u8 *peer_lent(void *ctx, u32 client, u64 addr, u64 *len)
 {
-	const struct seg_hdr *seg;
-	struct peer *p;
+	struct peer *p = client == shim.id ? NULL : peer_get(client);
 
-	if (client == shim.id)
-		return NULL;
-	p = peer_get(client);
-	seg = p ? peer_seg_at(p, client) : NULL;
-	return seg && load_relaxed(&seg->lent.n)
-		       ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
-		       : NULL;
+	return p ? peer_lent_at(p, ctx, client, addr, len) : NULL;
 }
 
 static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid, .lent = peer_lent };
@@ -262,6 +265,27 @@ static int shim_ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const s
 	ret = vm_copy(&vm, dst, doff, src, soff, len);
 	shim_valgrind_release();
 	return ret;
+}
+
+static bool shim_ops_copy_line(void *ctx, u32 client, u64 addr, const void *from, u64 len)
+{
+	u8 *at = (u8 *)(uintptr_t)addr;
+	u64 run = len;
+	struct peer *p;
+
+	if (unlikely(shim_on_thread_checker))
+		return false;
+	if (client != shim.id) {
+		p = peer_get(client);
+		at = p ? peer_lent_at(p, ctx, client, addr, &run) : NULL;
+		if (!at)
+			return p && likely(p->reach == REACH_YES) &&
+			       vm_write_line(shim.hca->client[client].pid, addr, from, len);
+		if (run < len)
+			return false;
+	}
+	vm_store(at, from, len);
+	return true;
 }
 
 static int shim_ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
@@ -365,6 +389,7 @@ const struct engine_ops shim_ops = {
 	.wall = shim_ops_wall,
 	.seg = peer_seg,
 	.copy = shim_ops_copy,
+	.copy_line = shim_ops_copy_line,
 	.atomic = shim_ops_atomic,
 	.notify = shim_ops_notify,
 	.kick = shim_ops_kick,

@@ -93,6 +93,20 @@ static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct
 	return 0;
 }
 
+/* Leaves a copy that is to fail to ops_copy(). */
+static bool ops_copy_line(void *ctx, u32 client, u64 addr, const void *from, u64 len)
+{
+	struct emu *m = ctx;
+
+	(void)client;
+	if (m->copy_error && !m->copy_skip)
+		return false;
+	if (m->copy_error)
+		m->copy_skip--;
+	memcpy((void *)(uintptr_t)addr, from, len);
+	return true;
+}
+
 static int ops_atomic(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		      struct atomic_res *res, u64 key)
 {
@@ -186,6 +200,7 @@ static const struct engine_ops direct_ops = {
 	.wall = ops_wall,
 	.seg = ops_seg,
 	.copy = ops_copy,
+	.copy_line = ops_copy_line,
 	.atomic = ops_atomic,
 	.notify = ops_notify,
 	.kick = ops_kick,
@@ -196,6 +211,7 @@ static const struct engine_ops wire_ops = {
 	.wall = ops_wall,
 	.seg = ops_seg,
 	.copy = ops_copy,
+	.copy_line = ops_copy_line,
 	.atomic = ops_atomic,
 	.notify = ops_notify,
 	.kick = ops_kick,

@@ -41,6 +41,7 @@ static u64 rnd;
 static int copy_error; /* of each copy; 0: none fails */
 static int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		   u64 soff, u64 len, u64 key);
+static bool (*copy_line)(void *ctx, u32 client, u64 addr, const void *from, u64 len);
 
 static u32 pick(u32 n)
 {
@@ -134,6 +135,11 @@ static int copy_or_fail(void *ctx, const struct hca_mem *dst, u64 doff, const st
 	return copy_error ? copy_error : copy(ctx, dst, doff, src, soff, len, key);
 }
 
+static bool copy_line_or_fail(void *ctx, u32 client, u64 addr, const void *from, u64 len)
+{
+	return !copy_error && copy_line(ctx, client, addr, from, len);
+}
+
 static void connect_pair(u32 seed)
 {
 	struct emu_conn o = emu_conn_defaults;
@@ -207,9 +213,10 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 				  WR_RDMA_READ,	    WR_ATOMIC_FETCH_AND_ADD };
 	u32 op = ops[pick(chance(10) ? 8 : 6)];
 	u32 len = chance(60) ? pick(129) : chance(80) ? pick(MTU + 1) : pick(3 * MTU);
+	u32 before = from->sq_prod - m->hca->qp[from->slot].req.una;
 	struct sq_wqe *w;
 
-	if (from->sq_prod - m->hca->qp[from->slot].req.una >= from->sq_depth)
+	if (before >= from->sq_depth)
 		return;
 	if (op == WR_ATOMIC_FETCH_AND_ADD)
 		len = 8;
@@ -218,7 +225,7 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 	w = emu_post(m, from, op, from->sq_prod, place(from->client, len), len);
 	emu_remote(m, w, to->client, place(to->client, len + 2 * LINE));
 	/* WRITEs that may wait together: across two lines, which no batch takes. */
-	if (op == WR_RDMA_WRITE)
+	if (op == WR_RDMA_WRITE && (before || chance(50)))
 		w->remote_addr = (w->remote_addr | (LINE - 1));
 	if (op == WR_ATOMIC_FETCH_AND_ADD)
 		w->remote_addr &= ~7ull;
@@ -298,6 +305,8 @@ static void walk(u32 seed, digests *log)
 	running = &m->c[0].e;
 	copy = m->ops.copy;
 	m->ops.copy = copy_or_fail;
+	copy_line = m->ops.copy_line;
+	m->ops.copy_line = copy_line_or_fail;
 	connect_pair(seed);
 	for (i = 0; i < WORKS; i++) {
 		work(seed);
