@@ -282,56 +282,74 @@ static __attribute__((noinline)) void token_leave(struct engine *e, bool kick)
 		ops->kick(ctx);
 }
 
-void engine_leave(struct engine *e)
+/* The token was given back, and a doorbell set meanwhile. @more: the budget was not used up */
+static __attribute__((noinline)) void token_left(struct engine *e, bool more)
 {
 	const struct engine_ops *ops = e->ops;
-	struct hca *hca = e->hca;
-	const u64 next = TOKEN_FREE;
 	void *ctx = e->ctx;
-	bool kick = false, more;
+	bool kick = false;
 
-	if (likely(!(load_relaxed(&hca->pending) | load_relaxed(&hca->waiting) | e->kick))) {
-		more = budget_left(e);
-		exchange(&hca->token, next);
-		if (!load_seq_cst(&hca->pending))
-			return;
-		if (!token_regain(e, more, next, &kick)) {
-			if (kick)
-				ops->kick(ctx);
-			return;
-		}
+	if (token_regain(e, more, TOKEN_FREE, &kick))
+		token_leave(e, kick);
+	else if (kick)
+		ops->kick(ctx);
+}
+
+void engine_leave(struct engine *e)
+{
+	struct hca *hca = e->hca;
+	bool more;
+
+	if (unlikely(load_relaxed(&hca->pending) | load_relaxed(&hca->waiting) | e->kick)) {
+		token_leave(e, false);
+		return;
 	}
-	token_leave(e, kick);
+	more = budget_left(e);
+	exchange(&hca->token, TOKEN_FREE);
+	if (unlikely(load_seq_cst(&hca->pending)))
+		token_left(e, more);
+}
+
+/* Leave the doorbell to the token's holder. Return: whether that has left meanwhile: it is ours. */
+static __attribute__((noinline)) bool doorbell_set(struct engine *e, struct seg_hdr *seg, u32 slot)
+{
+	seg_ring(seg, slot);
+	client_set_pending(e->hca, e->self);
+	if (engine_try(e))
+		return true;
+	if (unlikely(token_is_reserved(e->hca)) && !load_seq_cst(&e->hca->watching))
+		e->ops->kick(e->ctx);
+	return false;
+}
+
+/*
+ * What one holding could not do, the poster goes on with as long as nobody else wants the token: it
+ * may be about to watch memory, and would poll nothing.
+ */
+static __attribute__((noinline)) void doorbell_go_on(struct engine *e, const struct seg_hdr *seg)
+{
+	u32 rounds = POST_ROUNDS;
+
+	while (load_relaxed(&seg->db_any) && rounds--)
+		if (!engine_poke(e))
+			break;
 }
 
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)
 {
 	const struct hca_qp *qp = &e->hca->qp[slot];
-	u32 rounds = POST_ROUNDS;
 
 	if (unlikely(qp->path.via && load_relaxed(&qp->state) == QPS_RTS)) {
 		relay_ring(e, slot);
 		return;
 	}
-	if (!engine_try(e)) {
-		seg_ring(seg, slot);
-		client_set_pending(e->hca, e->self);
-		if (!engine_try(e)) {
-			if (unlikely(token_is_reserved(e->hca)) && !load_seq_cst(&e->hca->watching))
-				e->ops->kick(e->ctx);
-			return;
-		}
-	} else {
+	if (likely(engine_try(e)))
 		req_run_qp(e, slot);
-	}
+	else if (!doorbell_set(e, seg, slot))
+		return;
 	engine_leave(e);
-	/*
-	 * What one holding could not do, the poster goes on with as long as nobody else wants the
-	 * token: it may be about to watch memory, and would poll nothing.
-	 */
-	while (unlikely(load_relaxed(&seg->db_any)) && rounds--)
-		if (!engine_poke(e))
-			break;
+	if (unlikely(load_relaxed(&seg->db_any)))
+		doorbell_go_on(e, seg);
 }
 
 void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot)

@@ -2,4 +2,4 @@
 # program: token
 # source: emulator/engine/token.c
 # A poster that has set its doorbell does not try the token again.
-s/^\t\tif (!engine_try(e)) {$/\t\tif (load_relaxed(\&e->hca->token) != TOKEN_FREE || !engine_try(e)) {/
+s/^\tif (engine_try(e))$/\tif (load_relaxed(\&e->hca->token) == TOKEN_FREE \&\& engine_try(e))/

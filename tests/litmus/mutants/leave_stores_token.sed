@@ -2,4 +2,4 @@
 # program: token
 # source: emulator/engine/token.c
 # The token is given back by a release store.
-s/^\t\texchange(&hca->token, next);/\t\tstore_release(\&hca->token, next);/
+s/^\(\t*\)exchange(&hca->token, \(next\|TOKEN_FREE\));/\1store_release(\&hca->token, \2);/
