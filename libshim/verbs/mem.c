@@ -10,28 +10,14 @@
  * the engine decides.
  *
  * Each entry has a sequence number, which is odd while the entry changes. For a reader that meets a
- * change the answer is no.
+ * change the answer is no. The common reader, a post, has it in line: mr_shadow_find().
  */
 #include "emulator/limits.h"
 #include "libshim/verbs/memory.h"
 
 #include <stdlib.h>
 
-#define CHUNK_BITS 10
-#define CHUNK	   (1u << CHUNK_BITS)
-#define N_CHUNKS   (HCA_MAX_MR / CHUNK)
-
-struct mr_shadow {
-	u32 seq;
-	u32 key; /* 0: none */
-	u32 pd;
-	u32 access;
-	u64 addr;
-	u64 iova;
-	u64 len;
-};
-
-static struct mr_shadow *chunks[N_CHUNKS];
+struct mr_shadow *mr_shadow_chunks[MR_SHADOW_CHUNKS];
 static pthread_mutex_t shadow_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void shim_mr_shadow_forget(void)
@@ -39,22 +25,10 @@ void shim_mr_shadow_forget(void)
 	u32 i;
 
 	shadow_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	for (i = 0; i < N_CHUNKS; i++) {
-		free(chunks[i]);
-		chunks[i] = NULL;
+	for (i = 0; i < MR_SHADOW_CHUNKS; i++) {
+		free(mr_shadow_chunks[i]);
+		mr_shadow_chunks[i] = NULL;
 	}
-}
-
-/* The entry of a key's index, or NULL. */
-static struct mr_shadow *shadow_at(u32 key)
-{
-	u32 index = key >> 8;
-	struct mr_shadow *chunk;
-
-	if (unlikely(index >= HCA_MAX_MR || !key))
-		return NULL;
-	chunk = load_acquire(&chunks[index >> CHUNK_BITS]);
-	return chunk ? chunk + (index & (CHUNK - 1)) : NULL;
 }
 
 static void shadow_write(struct mr_shadow *s, const struct mr_shadow *v)
@@ -84,18 +58,18 @@ int shim_mr_shadow_set(u32 key, u32 pd, u32 access, u64 addr, u64 iova, u64 len)
 	if (index >= HCA_MAX_MR)
 		return -EINVAL;
 	pthread_mutex_lock(&shadow_lock);
-	chunk = chunks[index >> CHUNK_BITS];
+	chunk = mr_shadow_chunks[index / MR_SHADOW_CHUNK];
 	if (!chunk) {
-		chunk = calloc(CHUNK, sizeof(*chunk));
+		chunk = calloc(MR_SHADOW_CHUNK, sizeof(*chunk));
 		if (chunk) {
-			shim_valgrind_exclude(chunk, CHUNK * sizeof(*chunk));
-			store_release(&chunks[index >> CHUNK_BITS], chunk);
+			shim_valgrind_exclude(chunk, MR_SHADOW_CHUNK * sizeof(*chunk));
+			store_release(&mr_shadow_chunks[index / MR_SHADOW_CHUNK], chunk);
 		} else {
 			ret = -ENOMEM;
 		}
 	}
 	if (chunk)
-		shadow_write(&chunk[index & (CHUNK - 1)], &v);
+		shadow_write(&chunk[index % MR_SHADOW_CHUNK], &v);
 	pthread_mutex_unlock(&shadow_lock);
 	return ret;
 }
@@ -109,39 +83,21 @@ void shim_mr_shadow_clear(u32 key)
 	if (index >= HCA_MAX_MR)
 		return;
 	pthread_mutex_lock(&shadow_lock);
-	chunk = chunks[index >> CHUNK_BITS];
+	chunk = mr_shadow_chunks[index / MR_SHADOW_CHUNK];
 	/* The index may be in use again, under a newer key. */
-	if (chunk && chunk[index & (CHUNK - 1)].key == key)
-		shadow_write(&chunk[index & (CHUNK - 1)], &none);
+	if (chunk && chunk[index % MR_SHADOW_CHUNK].key == key)
+		shadow_write(&chunk[index % MR_SHADOW_CHUNK], &none);
 	pthread_mutex_unlock(&shadow_lock);
 }
 
 void *shim_mr_shadow_find(u32 lkey, u32 pd, u32 access, u64 addr, u64 len)
 {
-	const struct mr_shadow *s = shadow_at(lkey);
-	u64 off, base, size;
-	bool ok;
-	u32 seq;
-
-	if (unlikely(!s))
-		return NULL;
-	seq = load_acquire(&s->seq);
-	ok = load_relaxed(&s->key) == lkey && (pd == ~0u || load_relaxed(&s->pd) == pd) &&
-	     !(access & ~load_relaxed(&s->access));
-	base = load_relaxed(&s->addr);
-	size = load_relaxed(&s->len);
-	off = addr - load_relaxed(&s->iova);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (unlikely(!ok || (seq & 1) || load_relaxed(&s->seq) != seq))
-		return NULL;
-	if (unlikely(off > size || len > size - off))
-		return NULL;
-	return (void *)(uintptr_t)(base + off);
+	return mr_shadow_find(lkey, pd == ~0u, pd, access, addr, len);
 }
 
 bool shim_mr_shadow_get(u32 key, struct mr_known *known)
 {
-	const struct mr_shadow *s = shadow_at(key);
+	const struct mr_shadow *s = mr_shadow_at(key);
 	u32 seq;
 
 	if (!s)
