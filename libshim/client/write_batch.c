@@ -23,11 +23,10 @@
 #include "libshim/client/client.h"
 #include "libshim/interpose/syscall.h"
 
-#define FROM_IN_FLIGHT 16u
-#define BATCH	       32u
-#define GAP_CYCLES     8192u /* a gap of a few microseconds between posts ends a stream */
-#define PENALTY_MIN    256u
-#define PENALTY_MAX    (1u << 20)
+#define BATCH	    32u
+#define GAP_CYCLES  8192u /* a gap of a few microseconds between posts ends a stream */
+#define PENALTY_MIN 256u
+#define PENALTY_MAX (1u << 20)
 
 /* Any cheap and roughly steady clock serves. */
 static u64 cpu_cycles(void)
@@ -49,7 +48,7 @@ bool shim_write_batch_wait(struct write_batch *b, u32 slot, u32 head, u32 in_fli
 {
 	u32 runs;
 
-	if (in_flight < FROM_IN_FLIGHT || !shim.engine.hca)
+	if (in_flight < WRITE_BATCH_FROM || !shim.engine.hca)
 		return false;
 	/* The fabric process sends all that is pending at once when it gets to it. */
 	if (unlikely(shim.hca->qp[slot].path.via))

@@ -21,6 +21,12 @@ struct write_batch {
 	u32 penalty;
 };
 
+/*
+ * Of so many work requests in flight the last may wait for more. With fewer, less one, none of this
+ * need be called: the next post cannot wait, and does not ask when this one ended.
+ */
+#define WRITE_BATCH_FROM 16u
+
 /* --- write_batch.c --- */
 
 /**

@@ -35,7 +35,8 @@ _Static_assert((u32)(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | I
 						SEND_INLINE | SEND_IP_CSUM),
 	       "flags are posted as they are");
 
-static inline int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
+/* shim_sq_claim() of slot @head, the next that is not filled. */
+static inline int sq_claim(struct shim_qp *qp, u32 head, struct sq_wqe **out)
 {
 	struct shim_wq *q = &qp->sq;
 
@@ -43,15 +44,15 @@ static inline int sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 		return EINVAL;
 	if (unlikely(load_relaxed(&shim.fatal)))
 		return EIO;
-	if (unlikely(q->head - load_acquire(&q->tail) >= q->depth))
+	if (unlikely(head - load_acquire(&q->tail) >= q->depth))
 		return ENOMEM;
-	*out = shim_sq_slot(q, q->head);
+	*out = shim_sq_slot(q, head);
 	return 0;
 }
 
 int shim_sq_claim(struct shim_qp *qp, struct sq_wqe **out)
 {
-	return sq_claim(qp, out);
+	return sq_claim(qp, qp->sq.head, out);
 }
 
 /* Copy inline data, whose keys are ignored. Return: 0 or EINVAL. */
@@ -97,28 +98,26 @@ static bool sq_gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge
 	return true;
 }
 
-/* Whether a payload of that size travels in the slot. */
-static bool is_small_payload(u32 opcode, u64 total)
+/* Whether a payload of that size travels in the slot. @op: OP() of its opcode */
+static inline bool is_small_payload(u32 op, u64 total)
 {
-	if (op_is_in(opcode, OPS_SEND))
-		return total <= CQE_INLINE;
-	return op_is_in(opcode, OPS_WRITE) && total <= SQ_MIN_DATA;
+	return total <= CQE_INLINE ? op & (OPS_SEND | OPS_WRITE)
+				   : (op & OPS_WRITE) && total <= SQ_MIN_DATA;
 }
 
 /*
  * shim_sq_set_sges() for a small payload in one entry. Return: false: it is none, or the HCA might
- * refuse it; nothing has changed.
+ * refuse it; nothing has changed. A function of its own, or its caller runs short of registers.
  */
-static inline bool sq_gather_one(const struct shim_qp *qp, struct sq_wqe *w,
-				 const struct ibv_sge *sg)
+static __attribute__((noinline)) bool sq_gather_one(struct sq_wqe *w, u32 op, u32 pd,
+						    const struct ibv_sge *sg)
 {
 	u32 len = sg->length;
 	const void *from;
 
-	if (unlikely((w->send_flags & SEND_INLINE) || !is_small_payload(w->opcode, len) || !len ||
-		     !qp->sq.max_sge))
+	if (unlikely(!len || !is_small_payload(op, len)))
 		return false;
-	from = shim_mr_shadow_find(sg->lkey, qp->pd, 0, sg->addr, len);
+	from = mr_shadow_find(sg->lkey, false, pd, 0, sg->addr, len);
 	if (unlikely(!from))
 		return false;
 	copy_small(w->sge, from, len);
@@ -144,7 +143,7 @@ int shim_sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge 
 	if (unlikely(total > LIM_MSG))
 		return EINVAL;
 	w->total_len = (u32)total;
-	if (is_small_payload(w->opcode, total) && sq_gather(qp, w, sg, (u32)n)) {
+	if (is_small_payload(OP(w->opcode), total) && sq_gather(qp, w, sg, (u32)n)) {
 		w->num_sge = 0;
 		w->hw = SQ_HW_INLINE;
 		return 0;
@@ -155,36 +154,49 @@ int shim_sq_set_sges(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge 
 	return 0;
 }
 
-/* Set the fields of a work request that depend on its opcode or the QP's type. */
-static int sq_put_op(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
+/* Set the destination of a datagram. Return: 0 or EINVAL. */
+static int sq_put_ud(struct sq_wqe *w, const struct ibv_send_wr *wr)
 {
-	u32 opcode = wr->opcode;
+	const struct shim_ah *ah = (const struct shim_ah *)wr->wr.ud.ah;
 
-	if (op_is_in(opcode, OPS_ATOMIC)) {
+	if (!ah || ah->magic != MAGIC_AH)
+		return EINVAL;
+	w->ah = ah->ah.handle;
+	w->remote_qpn = wr->wr.ud.remote_qpn;
+	w->remote_qkey = wr->wr.ud.remote_qkey;
+	return 0;
+}
+
+/* Set the fields of a work request that depend on its opcode, OP() @op, or the QP's type. */
+static inline int sq_put_op(const struct shim_qp *qp, struct sq_wqe *w, u32 op,
+			    const struct ibv_send_wr *wr)
+{
+	w->rkey = 0;
+	w->imm = wr->imm_data;
+	if (unlikely(qp->qp.qp_type == IBV_QPT_XRC_SEND))
+		w->remote_qpn = wr->qp_type.xrc.remote_srqn;
+	if (op & (OPS_WRITE | OP(WR_RDMA_READ) | OP(WR_ATOMIC_WRITE))) {
+		w->remote_addr = wr->wr.rdma.remote_addr;
+		w->rkey = wr->wr.rdma.rkey;
+	} else if (unlikely(op & OPS_ATOMIC)) {
 		w->remote_addr = wr->wr.atomic.remote_addr;
 		w->rkey = wr->wr.atomic.rkey;
 		w->compare_add = wr->wr.atomic.compare_add;
 		w->swap = wr->wr.atomic.swap;
-	} else if (!op_is_in(opcode, OPS_SEND)) {
-		w->remote_addr = wr->wr.rdma.remote_addr;
-		w->rkey = wr->wr.rdma.rkey;
-	} else if (qp->qp.qp_type == IBV_QPT_UD) {
-		const struct shim_ah *ah = (const struct shim_ah *)wr->wr.ud.ah;
-
-		if (!ah || ah->magic != MAGIC_AH)
-			return EINVAL;
-		w->ah = ah->ah.handle;
-		w->remote_qpn = wr->wr.ud.remote_qpn;
-		w->remote_qkey = wr->wr.ud.remote_qkey;
+	} else if (unlikely(op & OP(WR_SEND_WITH_INV))) {
+		w->rkey = wr->invalidate_rkey;
+		w->imm = 0;
 	}
-	if (qp->qp.qp_type == IBV_QPT_XRC_SEND)
-		w->remote_qpn = wr->qp_type.xrc.remote_srqn;
-	return 0;
+	return unlikely(qp->qp.qp_type == IBV_QPT_UD) ? sq_put_ud(w, wr) : 0;
 }
 
 /* Set the fields of binds, invalidations and TSO. Return: 0 or errno value. */
 static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_send_wr *wr)
 {
+	if (wr->num_sge < 0)
+		return EINVAL;
+	w->rkey = 0;
+	w->imm = 0;
 	w->num_sge = 0;
 	w->total_len = 0;
 	w->hw = 0;
@@ -198,42 +210,42 @@ static int sq_put_other(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_s
 	return 0;
 }
 
-static int sq_put_wr(struct shim_qp *qp, const struct ibv_send_wr *wr)
+/* Fill slot @head, the next. *out is set to it, *ops gains its opcode. Return: 0 or errno value. */
+static inline int sq_put_wr(struct shim_qp *qp, u32 head, const struct ibv_send_wr *wr,
+			    struct sq_wqe **out, u32 *ops)
 {
+	u32 opcode = wr->opcode, op = OP(opcode & 31), flags = wr->send_flags;
 	struct sq_wqe *w;
-	int ret = sq_claim(qp, &w);
+	int ret;
 
+	keep_pointer(qp);
+	ret = sq_claim(qp, head, &w);
 	if (unlikely(ret))
 		return ret;
 	/* struct ibv_send_wr has no members for FLUSH: only ibv_wr_flush() posts it. */
-	if (unlikely(!op_is_in(wr->opcode, qp->ops & ~OP(WR_FLUSH)) || wr->num_sge < 0 ||
-		     (wr->send_flags & ~qp->flags_ok)))
+	if (unlikely(opcode > 31 || !(op & qp->ops & ~OP(WR_FLUSH)) || (flags & ~qp->flags_ok)))
 		return EINVAL;
-	w->wr_id = wr->wr_id;
-	w->opcode = (u8)wr->opcode;
-	w->send_flags = (u8)wr->send_flags;
 	if (qp->sig_all)
-		w->send_flags |= SEND_SIGNALED;
-	w->rkey = 0;
-	w->imm = 0;
-	if (unlikely(op_is_in(wr->opcode, OPS_LOCAL | OP(WR_TSO)))) {
-		ret = sq_put_other(qp, w, wr);
-	} else {
-		ret = sq_put_op(qp, w, wr);
-		if (wr->opcode == IBV_WR_SEND_WITH_INV)
-			w->rkey = wr->invalidate_rkey;
-		else
-			w->imm = wr->imm_data;
-		if (likely(!ret) && !(wr->num_sge == 1 && sq_gather_one(qp, w, wr->sg_list)))
-			ret = shim_sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
-	}
-	if (likely(!ret))
-		qp->sq.head++;
-	return ret;
+		flags |= SEND_SIGNALED;
+	*out = w;
+	*ops |= op;
+	w->wr_id = wr->wr_id;
+	w->opcode = (u8)opcode;
+	w->send_flags = (u8)flags;
+	if (unlikely(op & (OPS_LOCAL | OP(WR_TSO))))
+		return sq_put_other(qp, w, wr);
+	ret = sq_put_op(qp, w, op, wr);
+	if (unlikely(ret))
+		return ret;
+	if (likely(wr->num_sge == 1 && !(flags & SEND_INLINE) && qp->sq.max_sge) &&
+	    likely(sq_gather_one(w, op, qp->pd, wr->sg_list)))
+		return 0;
+	/* A negative number is too large as well. */
+	return shim_sq_set_sges(qp, w, wr->sg_list, (size_t)wr->num_sge);
 }
 
 /* Whether the engine can execute a WRITE in a batch with others. */
-static bool is_batch_piece(const struct sq_wqe *w)
+static inline bool is_batch_piece(const struct sq_wqe *w)
 {
 	return w->hw == SQ_HW_INLINE && w->total_len <= WRITE_BATCH_PIECE;
 }
@@ -242,8 +254,9 @@ static bool is_batch_piece(const struct sq_wqe *w)
 int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	struct shim_qp *qp = to_qp(ibqp);
-	bool posted, small = true, wait = false;
-	u32 head, slot;
+	u32 first, head, slot, in_flight, ops = 0;
+	struct sq_wqe *last = NULL;
+	bool stream;
 	int ret = 0;
 
 	if (unlikely(qp->magic != MAGIC_QP)) {
@@ -255,34 +268,35 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		return errno;
 	}
 	shim_lock(&qp->sq.lock);
-	head = qp->sq.head;
+	head = first = qp->sq.head;
 	for (; wr; wr = wr->next) {
-		ret = sq_put_wr(qp, wr);
+		ret = sq_put_wr(qp, head, wr, &last, &ops);
 		if (unlikely(ret)) {
 			*bad_wr = wr;
+			ops = 0;
 			break;
 		}
-		small = small && wr->opcode == IBV_WR_RDMA_WRITE;
+		head++;
 	}
-	posted = qp->sq.head != head;
-	if (likely(posted)) {
-		small = small && is_batch_piece(shim_sq_slot(&qp->sq, qp->sq.head - 1));
-		store_release(&qp->sq.ctl->prod, qp->sq.head);
-		wait = small && shim_write_batch_wait(&qp->batch, qp->slot, qp->sq.head,
-						      qp->sq.head - load_relaxed(&qp->sq.tail));
-		if (!wait)
-			shim_write_batch_rung(&qp->batch, qp->sq.head);
-	}
-	slot = qp->slot;
-	shim_unlock(&qp->sq.lock);
-	if (unlikely(!posted))
+	if (unlikely(head == first)) {
+		shim_unlock(&qp->sq.lock);
 		return ret;
-	if (wait) {
+	}
+	qp->sq.head = head;
+	store_release(&qp->sq.ctl->prod, head);
+	slot = qp->slot;
+	in_flight = head - load_relaxed(&qp->sq.tail);
+	stream = unlikely(ops == OP(WR_RDMA_WRITE) && in_flight + 1 >= WRITE_BATCH_FROM) &&
+		 is_batch_piece(last);
+	if (stream && shim_write_batch_wait(&qp->batch, slot, head, in_flight)) {
+		shim_unlock(&qp->sq.lock);
 		engine_defer(&shim.engine, shim.seg, slot);
 		return ret;
 	}
+	shim_write_batch_rung(&qp->batch, head);
+	shim_unlock(&qp->sq.lock);
 	shim_doorbell_ring(slot);
-	if (small)
+	if (unlikely(stream))
 		shim_write_batch_end();
 	return ret;
 }
