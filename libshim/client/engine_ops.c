@@ -13,6 +13,7 @@
 #include "emulator/limits.h"
 #include "emulator/seg.h"
 #include "emulator/init.h"
+#include "emulator/ring.h"
 #include "fabric/proto/lent_map.h"
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/chan.h"
@@ -232,22 +233,19 @@ static void *peer_lent_map(void *ctx, u32 client, u64 size)
 	return at;
 }
 
-/* Where lent memory of @p, which is a live client's, is mapped here. As struct vm_ctx's. */
-static inline u8 *peer_lent_at(struct peer *p, void *ctx, u32 client, u64 addr, u64 *len)
-{
-	const struct seg_hdr *seg = peer_seg_at(p, client);
-
-	return seg && unlikely(load_relaxed(&seg->lent.n))
-		       ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
-		       : NULL;
-}
-
 /* struct vm_ctx's: where a peer's lent memory is mapped here. Token held. */
 static u8 *peer_lent(void *ctx, u32 client, u64 addr, u64 *len)
 {
-	struct peer *p = client == shim.id ? NULL : peer_get(client);
+	const struct seg_hdr *seg;
+	struct peer *p;
 
-	return p ? peer_lent_at(p, ctx, client, addr, len) : NULL;
+	if (client == shim.id)
+		return NULL;
+	p = peer_get(client);
+	seg = p ? peer_seg_at(p, client) : NULL;
+	return seg && load_relaxed(&seg->lent.n)
+		       ? lent_map_at(&p->lent, &seg->lent, addr, len, peer_lent_map, ctx, client)
+		       : NULL;
 }
 
 static const struct vm_ctx vm = { .seg = peer_seg, .pid = peer_pid, .lent = peer_lent };
@@ -267,24 +265,56 @@ static int shim_ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const s
 	return ret;
 }
 
-static bool shim_ops_copy_line(void *ctx, u32 client, u64 addr, const void *from, u64 len)
+/* The cache entry of a client of which all is known and mapped; NULL: not, or this process. */
+static inline struct peer *peer_known(u32 client)
 {
-	u8 *at = (u8 *)(uintptr_t)addr;
-	u64 run = len;
+	const struct hca_client *c;
 	struct peer *p;
 
+	if (unlikely(client >= HCA_MAX_CLIENTS))
+		return NULL;
+	c = &shim.hca->client[client];
+	p = &peers[client];
+	keep_pointer(c);
+	keep_pointer(p);
+	return likely(load_acquire(&c->state) == CLIENT_LIVE && p->gen == c->gen &&
+		      load_relaxed(&c->seg_used) <= p->seg.mapped)
+		       ? p
+		       : NULL;
+}
+
+/* The same as shim_ops_copy_line(), to a client that lends memory. */
+static __attribute__((noinline)) bool peer_store_lent(struct peer *p, u32 client, u64 addr,
+						      const void *from, u64 len)
+{
+	const struct seg_hdr *seg = p->seg.base;
+	u64 run = len;
+	u8 *at = lent_map_at(&p->lent, &seg->lent, addr, &run, peer_lent_map, NULL, client);
+
+	if (!at || run < len)
+		return false;
+	vm_store(at, from, len);
+	return true;
+}
+
+static bool shim_ops_copy_line(void *ctx, u32 client, u64 addr, const void *from, u64 len)
+{
+	struct peer *p = peer_known(client);
+	const struct seg_hdr *seg;
+
+	(void)ctx;
 	if (unlikely(shim_on_thread_checker))
 		return false;
-	if (client != shim.id) {
-		p = peer_get(client);
-		at = p ? peer_lent_at(p, ctx, client, addr, &run) : NULL;
-		if (!at)
-			return p && likely(p->reach == REACH_YES) &&
-			       vm_write_line(shim.hca->client[client].pid, addr, from, len);
-		if (run < len)
-			return false;
+	if (likely(p)) {
+		seg = p->seg.base;
+		if (load_relaxed(&seg->lent.n))
+			return peer_store_lent(p, client, addr, from, len);
+		return likely(p->reach == REACH_YES) &&
+		       vm_write_line(shim.hca->client[client].pid, addr, from, len);
 	}
-	vm_store(at, from, len);
+	if (client != shim.id)
+		return false;
+	vm_store((void *)(uintptr_t)addr, from, len);
 	return true;
 }
 
