@@ -160,18 +160,26 @@ int shim_cmd_exec(struct hca_cmd *cmd)
 	return ret;
 }
 
-void shim_doorbell_ring(u32 slot)
+/* In an isolated fabric, or where a signal handler posts in a thread that is in the engine. */
+static __attribute__((noinline)) void doorbell_ring_otherwise(u32 slot)
 {
-	bool outer = inside;
-
-	if (likely(shim.engine.hca)) {
-		inside = true;
+	if (shim.engine.hca) {
 		engine_doorbell(&shim.engine, shim.seg, slot);
-		inside = outer;
 	} else if (shim.live) {
 		seg_ring(shim.seg, slot);
 		fabric_kick();
 	}
+}
+
+void shim_doorbell_ring(u32 slot)
+{
+	if (unlikely(!shim.engine.hca || inside)) {
+		doorbell_ring_otherwise(slot);
+		return;
+	}
+	inside = true;
+	engine_doorbell(&shim.engine, shim.seg, slot);
+	inside = false;
 }
 
 bool shim_engine_poke(void)
