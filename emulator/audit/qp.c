@@ -119,6 +119,10 @@ static int audit_req(const struct audit *a, u32 i)
 	     s->next_psn);
 	MUST(!s->own || (s->own <= HCA_MAX_TAG && a->hca->tag[s->own - 1].qpn == qp->qpn),
 	     "QP %#x: reads for tag %u", i, s->own);
+	MUST(s->una != s->next || s->next_off || s->own || (s->flags & REQ_FIN) ||
+		     s->una_first == s->una_psn,
+	     "QP %#x: packet %#x of no WQE is acknowledged, and %#x is the first", i, s->una_psn,
+	     s->una_first);
 	/* The READs and the FIN of a rendezvous have no WQE; they may stay under way until ERR. */
 	MUST(s->una != s->next || s->next_off || s->own || (s->flags & REQ_FIN) ||
 		     s->next_psn == s->una_psn || qp->state == QPS_ERR,

@@ -397,7 +397,8 @@ static inline enum turn req_step_ready(struct engine *e, struct hca_qp *qp, stru
 
 	if (unlikely(!n))
 		return TURN_STOP;
-	if (unlikely(req_may_batch(e, qp, seg, posted)) && write_batch_send(e, qp, seg, posted))
+	if (unlikely(n > 1) && req_may_batch(e, qp, seg, posted) &&
+	    write_batch_send(e, qp, seg, posted))
 		return TURN_MORE;
 	if (likely(straight_send(e, qp, seg)))
 		return likely(n == 1) ? TURN_DONE : TURN_MORE;

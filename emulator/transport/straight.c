@@ -81,8 +81,10 @@ straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const 
 
 	/* The peer's path is then @qp->back: both of its own are made of the same attributes. */
 	peer = wire_loop_peer(e, &qp->path);
+	if (unlikely(!peer))
+		return NULL;
 	keep_pointer(peer);
-	if (unlikely(!peer || peer->state != QPS_RTS))
+	if (unlikely(peer->state != QPS_RTS))
 		return NULL;
 	return likely(peer->resp.epsn == qp->req.next_psn && !(peer->resp.flags & RESP_IN_MSG))
 		       ? peer
@@ -98,10 +100,10 @@ straight_inline bool straight_take_wqe(struct straight *t, struct hca_mem *src)
 	u64 len;
 
 	t->flags = load_relaxed(&w->send_flags);
-	t->in_wqe = load_relaxed(&w->hw) & SQ_HW_INLINE;
-	if (likely(t->in_wqe)) {
+	t->signaled = t->flags & SEND_SIGNALED;
+	if (t->in_wqe) {
 		len = load_relaxed(&w->total_len);
-		if (unlikely(len > qp->sq_stride - SQ_HDR))
+		if (unlikely(len > SQ_MIN_DATA && len > qp->sq_stride - SQ_HDR))
 			return false;
 	} else {
 		n = load_relaxed(&w->num_sge);
@@ -128,8 +130,10 @@ straight_inline bool straight_take_target(struct straight *t)
 	if (unlikely(!t->len))
 		return true;
 	mr = mr_remote(t->hca, peer, peer->pd, t->rkey, ACC_REMOTE_WRITE);
+	if (unlikely(!mr))
+		return false;
 	keep_pointer(mr);
-	if (unlikely(!mr || !mr_translate(mr, t->va, t->len, &t->to)))
+	if (unlikely(!mr_translate(mr, t->va, t->len, &t->to)))
 		return false;
 	t->owner = mr_owner(t->hca, mr);
 	return true;
@@ -191,7 +195,6 @@ straight_inline bool cq_has_slots(struct seg_hdr *seg, struct hca_cq *cq, u32 n)
 /* Room for the completions. */
 straight_inline bool straight_has_room(struct straight *t)
 {
-	t->signaled = t->flags & SEND_SIGNALED;
 	t->scq = &t->hca->cq[t->qp->scq];
 	keep_pointer(t->scq);
 	if (t->signaled && !cq_has_slots(t->seg, t->scq, t->recv && t->scq == t->rcq ? 2 : 1))
@@ -213,7 +216,7 @@ straight_inline bool straight_copy_line(struct engine *e, const struct straight 
 {
 	u64 addr = t->to.addr;
 
-	return t->in_wqe && likely(t->owner != ~0u && addr / 64 == (addr + t->len - 1) / 64) &&
+	return t->in_wqe && likely(addr / 64 == (addr + t->len - 1) / 64) &&
 	       likely(e->ops->copy_line) &&
 	       e->ops->copy_line(e->ctx, t->owner, addr, t->slot->sge, t->len);
 }
@@ -224,8 +227,6 @@ straight_inline bool straight_copy(struct engine *e, const struct straight *t, s
 {
 	const struct hca_qp *qp = t->qp;
 
-	if (!t->len)
-		return true;
 	if (t->in_wqe) {
 		src->client = qp->client - 1;
 		src->kind = MEM_SEG;
@@ -423,7 +424,7 @@ straight_inline bool straight_take_all(struct engine *e, struct straight *t, str
 	       (t->write || straight_take_list(t, dst));
 }
 
-/* The request of a WQE of which the opcode is known. Inlined for each kind. */
+/* The request of a WQE of which opcode and kind of payload are known. Inlined for each kind. */
 straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bool write, bool imm)
 {
 	struct hca_mem src, dst;
@@ -439,7 +440,8 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 		cqe = straight_cqe(t->peer_seg, t->rcq);
 	if (likely(t->in_cqe))
 		copy_small(cqe->data, t->slot->sge, t->len);
-	else if (!(write && straight_copy_line(e, t)) && !straight_copy(e, t, &dst, &src))
+	else if (t->len && !(write && straight_copy_line(e, t)) &&
+		 unlikely(!straight_copy(e, t, &dst, &src)))
 		return false;
 	if (t->recv)
 		straight_fill_recv(e, t, cqe);
@@ -451,24 +453,45 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 	return true;
 }
 
-bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+/* The request of the WQE @slot. Each opcode gets a copy of the code, without others' branches. */
+straight_inline bool straight_send_op(struct engine *e, struct hca_qp *qp, struct hca_qp *peer,
+				      struct seg_hdr *seg, const struct sq_wqe *slot, u32 op,
+				      bool in_wqe)
 {
-	struct straight t = { .hca = e->hca, .qp = qp, .seg = seg };
-	u32 op;
+	struct straight t = {
+		.hca = e->hca, .qp = qp, .peer = peer, .seg = seg, .slot = slot, .in_wqe = in_wqe
+	};
 
-	t.peer = straight_find_peer(e, qp);
-	if (unlikely(!t.peer))
-		return false;
-	t.slot = sq_slot(seg, qp, qp->req.next);
-	keep_pointer(t.slot);
-	op = load_relaxed(&t.slot->opcode);
-	if (unlikely(op > WR_SEND_WITH_IMM || !(qp->wr_mask >> op & 1)))
-		return false;
-	/* A copy of the code each, without the branches of the others. */
 	if (op == WR_SEND)
 		return straight_carry_out(e, &t, false, false);
 	if (op == WR_RDMA_WRITE)
 		return straight_carry_out(e, &t, true, false);
 	return op == WR_SEND_WITH_IMM ? straight_carry_out(e, &t, false, true)
 				      : straight_carry_out(e, &t, true, true);
+}
+
+/* The same with a payload that does not lie in the WQE. */
+static __attribute__((noinline)) bool straight_send_list(struct engine *e, struct hca_qp *qp,
+							 struct hca_qp *peer, struct seg_hdr *seg,
+							 const struct sq_wqe *slot, u32 op)
+{
+	return straight_send_op(e, qp, peer, seg, slot, op, false);
+}
+
+bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	struct hca_qp *peer = straight_find_peer(e, qp);
+	const struct sq_wqe *slot;
+	u32 op;
+
+	if (unlikely(!peer))
+		return false;
+	slot = sq_slot(seg, qp, qp->req.next);
+	keep_pointer(slot);
+	op = load_relaxed(&slot->opcode);
+	if (unlikely(op > WR_SEND_WITH_IMM || !(qp->wr_mask >> op & 1)))
+		return false;
+	return likely(load_relaxed(&slot->hw) & SQ_HW_INLINE)
+		       ? straight_send_op(e, qp, peer, seg, slot, op, true)
+		       : straight_send_list(e, qp, peer, seg, slot, op);
 }

@@ -17,8 +17,8 @@ static inline bool straight_is_ready(const struct engine *e, const struct hca_qp
 
 	return qp->type == QPT_RC && qp->state == QPS_RTS && !e->ops->fault &&
 	       !((s->una ^ s->next) | (s->sent ^ s->next) | (s->una_psn ^ s->next_psn) |
-		 (s->una_first ^ s->next_psn) | s->next_off | s->rd_out | s->own |
-		 (s->flags & (REQ_FIN | REQ_RNR_WAIT)) | qp->rndv | qp->ack_due);
+		 s->next_off | s->rd_out | s->own | (s->flags & (REQ_FIN | REQ_RNR_WAIT)) |
+		 qp->rndv | qp->ack_due);
 }
 
 /* --- straight.c --- */
