@@ -144,7 +144,8 @@ static enum tap_verdict fault_poll_begin(struct tap_poll *p)
 
 static void fault_poll_end(struct tap_poll *p)
 {
-	work_fault_poll(p);
+	if (p->ret > 0)
+		work_fault_poll(p);
 	if (unlikely(tap_fabric_has_hold()) && p->ret >= 0 && p->ret < p->n)
 		hold_fault_drained(p->obj);
 }

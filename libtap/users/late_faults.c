@@ -31,17 +31,12 @@ struct late_node {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct late_node *nodes; /* in the order of the polls */
+struct late_node *late_nodes;
 
 void late_faults_start(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	nodes = NULL;
-}
-
-bool late_faults_wait(void)
-{
-	return load_relaxed(&nodes);
+	late_nodes = NULL;
 }
 
 void late_fault_sleep(u64 delay)
@@ -80,7 +75,7 @@ void late_fault_add(struct late_poll *l, const struct tap_poll *p, int i, u64 de
 
 void late_fault_end(struct late_poll *l, struct tap_poll *p)
 {
-	struct late_node **at = &nodes;
+	struct late_node **at = &late_nodes;
 
 	if (likely(!l->longest))
 		return;
@@ -102,7 +97,7 @@ void late_fault_end(struct late_poll *l, struct tap_poll *p)
 /* Under the lock. */
 static struct late_node **late_find(const struct tap_obj *cq)
 {
-	struct late_node **at = &nodes;
+	struct late_node **at = &late_nodes;
 
 	while (*at && (*at)->cq != cq)
 		at = &(*at)->next;
@@ -169,7 +164,7 @@ static void late_node_drop(struct late_node *node, u32 qpn)
 void late_faults_forget_qp(const struct tap_obj *qp)
 {
 	const struct tap_obj *ctx = qp->ctx_obj;
-	struct late_node **at = &nodes;
+	struct late_node **at = &late_nodes;
 	const u32 qpn = (u32)qp->alias;
 
 	if (!late_faults_wait())

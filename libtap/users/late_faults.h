@@ -22,8 +22,13 @@ struct late_poll {
 
 /** late_faults_start() - the process begins. */
 void late_faults_start(void);
+/* Those that are kept back, in the order of the polls. */
+extern struct late_node *late_nodes;
 /** late_faults_wait() - whether completions are kept back: late_fault_answer() has to be asked. */
-bool late_faults_wait(void);
+static inline bool late_faults_wait(void)
+{
+	return load_relaxed(&late_nodes);
+}
 /** late_fault_answer() - Return: whether this poll gets what was kept back, or nothing. */
 bool late_fault_answer(struct tap_poll *p);
 /**

@@ -26,11 +26,6 @@
 
 #define PART 32u /* work requests of a chain that are posted at once */
 
-bool work_fault_is_due(void)
-{
-	return tap_fabric_has_work() || work_hits_are_due();
-}
-
 /*
  * Ask about a request that is being posted, of which @w has what the queue pair has not.
  * Return: the ordinal of its hit, or 0

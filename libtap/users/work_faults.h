@@ -7,11 +7,16 @@
 #define LIBTAP_USERS_WORK_FAULTS_H
 
 #include "libtap/tap.h"
+#include "libtap/users/fabric.h"
+#include "libtap/users/work_hits.h"
 
 /* --- work_faults.c --- */
 
 /** work_fault_is_due() - whether posts have to be passed to work_fault_post(). */
-bool work_fault_is_due(void);
+static inline bool work_fault_is_due(void)
+{
+	return tap_fabric_has_work() || work_hits_are_due();
+}
 
 /**
  * work_fault_post() - hook post_begin, of sends and of receives of a QP. The library sees the

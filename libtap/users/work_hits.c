@@ -34,20 +34,20 @@ struct work_hit {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct work_hit hits[HITS];
 static u64 secret, last_ordinal;
-static u32 concerned; /* outstanding hits and failed queue pairs */
+u32 work_hits_concerned;
 
 bool work_hits_start(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	memset(hits, 0, sizeof(hits));
-	last_ordinal = concerned = 0;
+	last_ordinal = work_hits_concerned = 0;
 	return getrandom(&secret, sizeof(secret), 0) == sizeof(secret);
 }
 
 static void hit_free(struct work_hit *h)
 {
 	h->ordinal = 0;
-	__atomic_fetch_sub(&concerned, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&work_hits_concerned, 1, __ATOMIC_RELAXED);
 }
 
 /* Under the lock: a free place, or the oldest one whose completion hardly comes; NULL: none */
@@ -78,7 +78,7 @@ u64 work_hit_add(struct tap_obj *qp, const struct proto_work *work)
 		store_relaxed(&last_ordinal, ordinal);
 		*h = (struct work_hit){ ordinal,	work->wr_id,  qp,
 					work->delay_ns, work->status, work->recv };
-		__atomic_fetch_add(&concerned, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&work_hits_concerned, 1, __ATOMIC_RELAXED);
 	}
 	pthread_mutex_unlock(&lock);
 	return ordinal;
@@ -134,11 +134,6 @@ u64 work_hits_latest(void)
 	return load_relaxed(&last_ordinal);
 }
 
-bool work_hits_are_due(void)
-{
-	return load_relaxed(&concerned);
-}
-
 /* --- completions ------------------------------------------------------------------------------ */
 
 /* Under the lock: nobody begins to destroy the queue pair meanwhile. */
@@ -153,7 +148,7 @@ static void work_qp_fail(struct tap_obj *o, bool recv)
 	(void)ibv_modify_qp((struct ibv_qp *)(uintptr_t)o->key, &attr, IBV_QP_STATE);
 	object_counts_qp_changed(o);
 	if (!q->failed[recv])
-		__atomic_fetch_add(&concerned, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&work_hits_concerned, 1, __ATOMIC_RELAXED);
 	q->failed[recv] = true;
 }
 
@@ -202,7 +197,7 @@ static void hits_leave_qp(struct tap_obj *o)
 			hits[i].qp = NULL;
 	for (i = 0; i < 2; i++) {
 		if (q->failed[i])
-			__atomic_fetch_sub(&concerned, 1, __ATOMIC_RELAXED);
+			__atomic_fetch_sub(&work_hits_concerned, 1, __ATOMIC_RELAXED);
 		q->failed[i] = false;
 	}
 	q->sends_signaled = false;

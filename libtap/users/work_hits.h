@@ -58,8 +58,13 @@ u64 work_hits_latest(void);
 void work_hit_cancel(u64 ordinal);
 /** work_hits_cancel_later() - likewise those of a queue pair that came after @ordinal. */
 void work_hits_cancel_later(const struct tap_obj *qp, u64 ordinal);
+/* Outstanding hits and failed queue pairs. */
+extern u32 work_hits_concerned;
 /** work_hits_are_due() - whether completions have to be passed to work_hits_complete(). */
-bool work_hits_are_due(void);
+static inline bool work_hits_are_due(void)
+{
+	return load_relaxed(&work_hits_concerned);
+}
 /**
  * work_hits_complete() - change a completion into what the program sees.
  * @cq: its CQ; @qpn: 0: unknown; @recv: of a receive
