@@ -156,6 +156,12 @@ def instructions(samples):
             yield f"instructions_{name}", text, "", 1, None, "", target, True
 
 
+def tapped():
+    """The same for the tap on real devices, with rules that do not match: the difference to a run without it."""
+    for name in "poll", "post":
+        yield f"tapped_{name}", f"rules, not matching: a {name}", "ns", 1, None, "", 15, True
+
+
 def print_limits(figures):
     print(f"{'limit of this machine':32}{'median':>10}{'min':>10}{'max':>10}")
     for name, text, unit, divisor in LIMITS:
@@ -194,7 +200,7 @@ def main():
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
             *lending(samples, limit), *captured(samples), *sealed(samples), *beside_many(samples),
-            *instructions(samples)):
+            *instructions(samples), *tapped()):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
         if value and target is not None:
