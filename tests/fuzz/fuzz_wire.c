@@ -2,9 +2,10 @@
 /*
  * Datagrams at a wire of RoCE v2, for libFuzzer: `make fuzz FUZZ=wire`. See tests/lib/wire/.
  *
- * An input is a row of datagrams: what is made right (enum right), the host that sends it, a length
- * in two bytes, and the bytes from the BTH on. Program 1 has a connected queue pair, one of
- * datagrams in a group, one in RESET, and listens; it accepts, rejects or forgets who connects.
+ * An input is a row of datagrams: what is made right (enum right), the host that sends it and, in
+ * the upper two bits, the mark of congestion; a length in two bytes, and the bytes from the BTH on.
+ * Program 1 has a connected queue pair, one of datagrams in a group, one in RESET, and listens; it
+ * accepts, rejects or forgets who connects.
  */
 #include "tests/lib/wire/wire_world.h"
 
@@ -118,7 +119,7 @@ static bool packet_read(struct roce_pkt *p, u8 *frame, const u8 *data, u32 len)
 	return !roce_parse(ROCE_LINK_IPV4, frame, total, total, p);
 }
 
-static void datagram_put(u32 right, u32 from, const u8 *data, u32 len)
+static void datagram_put(u32 right, u32 from, u8 mark, const u8 *data, u32 len)
 {
 	enum wire_to to = wire_of(right);
 	u8 *frame = malloc(HEAD + len), mad[MAD_SIZE];
@@ -129,6 +130,7 @@ static void datagram_put(u32 right, u32 from, const u8 *data, u32 len)
 		memcpy(frame, data, len);
 		wire_put_bytes(to, from, frame, len);
 	} else if (packet_read(&p, frame, data, len)) {
+		p.tclass = mark;
 		make_right(&p, right, from, mad);
 		wire_put(to, from, &p);
 	}
@@ -183,6 +185,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	wire_make();
 	for (; size >= 4; data += len, size -= len) {
 		u32 right = data[0], from = data[1] % 16;
+		u8 mark = data[1] >> 6;
 
 		len = min_u32(data[2] | (u32)data[3] << 8, (u32)size - 4);
 		data += 4;
@@ -190,7 +193,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		turns++;
 		if (right & POST)
 			work_post();
-		datagram_put(right, from, data, len);
+		datagram_put(right, from, mark, data, len);
 		for (i = 0; wire_turn(); i++)
 			must(i < MAX_TURNS);
 		receive_post(&wire.live);

@@ -39,6 +39,7 @@ struct wire_world wire;
 static struct {
 	const u8 *data; /* NULL: there is none */
 	u32 len;
+	u8 tclass;
 	struct sockaddr_in6 from;
 	socklen_t from_len;
 } arriving;
@@ -99,6 +100,25 @@ CALL(int, epoll_ctl, int epoll, int op, int fd, struct epoll_event *event)
 	return 0;
 }
 
+/* The traffic class, as the kernel reports it. */
+static void arriving_report_class(struct msghdr *h)
+{
+	bool v4 = arriving.from_len == sizeof(struct sockaddr_in);
+	int tclass = arriving.tclass;
+	struct cmsghdr *c;
+
+	WIRE_MUST(h->msg_controllen >= CMSG_SPACE(sizeof(int)));
+	h->msg_controllen = CMSG_SPACE(sizeof(int));
+	c = CMSG_FIRSTHDR(h);
+	c->cmsg_level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+	c->cmsg_type = v4 ? IP_TOS : IPV6_TCLASS;
+	c->cmsg_len = CMSG_LEN(v4 ? 1 : sizeof(int));
+	if (v4)
+		memcpy(CMSG_DATA(c), &arriving.tclass, 1);
+	else
+		memcpy(CMSG_DATA(c), &tclass, sizeof(tclass));
+}
+
 CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct timespec *timeout)
 {
 	struct msghdr *h = &m->msg_hdr;
@@ -114,6 +134,7 @@ CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct
 	len = min_u64(arriving.len, h->msg_iov->iov_len);
 	memcpy(h->msg_iov->iov_base, arriving.data, len);
 	memcpy(h->msg_name, &arriving.from, arriving.from_len);
+	arriving_report_class(h);
 	h->msg_flags = arriving.len > len ? MSG_TRUNC : 0;
 	m->msg_len = (unsigned int)len;
 	arriving.data = NULL;
@@ -390,6 +411,7 @@ void wire_put_bytes(enum wire_to to, u32 from, const u8 *data, u32 len)
 	box->w.fn(wire.f, &box->w, EPOLLIN);
 	wire.on = false;
 	arriving.data = NULL;
+	arriving.tclass = 0;
 }
 
 void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
@@ -409,6 +431,7 @@ void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
 	if (roce_build(&q, frame, sizeof(frame), &len) < 0)
 		return;
 	head = ROCE_ETH + roce_ip_udp(q.dgid);
+	arriving.tclass = q.tclass;
 	wire_put_bytes(to, from, frame + head, len - head);
 }
 

@@ -114,6 +114,36 @@ static void test_a_long_read_is_answered(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* A switch has marked it. A notification is no answer to others, and comes once in a while. */
+static void test_marks_of_congestion_are_answered_to_the_peer_alone(void)
+{
+	static const u8 data[64];
+	struct roce_pkt p;
+	u64 before;
+	u32 i;
+
+	wire_make();
+	wire_connect();
+	p = read_request(wire.live.qpn, 0, sizeof(data));
+	p.opcode = ROCE_OPCODE(ROCE_RC, ROCE_WRITE_ONLY);
+	p.tclass = 3;
+	p.payload = data;
+	p.payload_len = p.payload_cap = sizeof(data);
+	introduce(2);
+	before = wire_counts()->cnp_sent;
+	for (i = 0; i < 100; i++) {
+		p.psn = psn_add(live()->resp.epsn, 1 + i);
+		wire_put(WIRE_TO_4, 2, &p);
+	}
+	settle();
+	CU_ASSERT_EQUAL(wire_counts()->cnp_sent, before);
+	for (i = 0; i < 100; i++)
+		wire_put(WIRE_TO_4, 1, &p);
+	settle();
+	CU_ASSERT(wire_counts()->cnp_sent > before && wire_counts()->cnp_sent < before + 10);
+	CU_ASSERT(wire_audit());
+}
+
 static void test_strangers_leave_half_of_the_peers_to_programs(void)
 {
 	u32 i;
@@ -134,6 +164,8 @@ int main(void)
 		{ "a long READ out of sequence is refused once",
 		  test_a_long_read_out_of_sequence_is_refused_once },
 		{ "a long READ is answered", test_a_long_read_is_answered },
+		{ "marks of congestion are answered to the peer alone",
+		  test_marks_of_congestion_are_answered_to_the_peer_alone },
 		{ "strangers leave half of the peers to programs",
 		  test_strangers_leave_half_of_the_peers_to_programs },
 		{ NULL, NULL },
