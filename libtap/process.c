@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 const char interpose_soname[] = "librdmaemu-tap.so";
+const bool interpose_follows = true;
 
 /* What TAP_USER() has collected. */
 extern const struct tap_user *const __start_tap_users[] __attribute__((visibility("hidden")));

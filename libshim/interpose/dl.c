@@ -17,6 +17,8 @@
 #include "libshim/interpose/interpose.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
 
 #if defined(__clang__)
 #define SIBLING_CALLS
@@ -39,6 +41,31 @@ static bool is_soname(const char *base, const char *lib)
 	return !strncmp(base, lib, len) && (base[len] == '\0' || base[len] == '.');
 }
 
+/* The files of libibverbs and librdmacm; each is written once. */
+static struct {
+	char path[PATH_MAX];
+	bool taken;
+	bool written;
+} files[REAL_CM + 1];
+
+static void dlopen_keep_file(enum real_lib lib, const char *file)
+{
+	int saved = errno;
+
+	if (!interpose_follows || !strchr(file, '/') || exchange(&files[lib].taken, true))
+		return;
+	if (realpath(file, files[lib].path))
+		store_release(&files[lib].written, true);
+	else
+		store_release(&files[lib].taken, false);
+	errno = saved;
+}
+
+const char *dlopen_file(enum real_lib lib)
+{
+	return lib <= REAL_CM && load_acquire(&files[lib].written) ? files[lib].path : NULL;
+}
+
 /* The library to load for @file: ours for any name of libibverbs or librdmacm. */
 static const char *dlopen_redirect(const char *file)
 {
@@ -49,8 +76,10 @@ static const char *dlopen_redirect(const char *file)
 		return NULL;
 	base = strrchr(file, '/');
 	base = base ? base + 1 : file;
-	if (is_soname(base, "libibverbs.so") || is_soname(base, "librdmacm.so"))
+	if (is_soname(base, "libibverbs.so") || is_soname(base, "librdmacm.so")) {
+		dlopen_keep_file(base[3] == 'i' ? REAL_VERBS : REAL_CM, file);
 		return interpose_soname; /* already loaded, libc finds it by SONAME */
+	}
 	for (also = dlopen_also; also && *also; also++)
 		if (is_soname(base, *also))
 			return interpose_soname;

@@ -20,6 +20,11 @@
  * interpose_soname - the library that this is linked into; dlopen() of an RDMA library yields it.
  */
 extern const char interpose_soname[];
+/**
+ * interpose_follows - real_symbol() uses the files that the program has named to dlopen(). The
+ * tap does: what it passes calls on to is what the program has chosen.
+ */
+extern const bool interpose_follows;
 
 /** dlopen_also - further libraries, up to NULL, for which dlopen() yields it; or NULL. */
 extern const char *const *dlopen_also;
@@ -45,6 +50,22 @@ extern const char *const *dlopen_also;
  */
 __attribute__((weak)) void clock_gettime_look_up(void);
 
+/** enum real_lib - the installed libraries. */
+enum real_lib {
+	REAL_VERBS, /* libibverbs.so.1 */
+	REAL_CM, /* librdmacm.so.1 */
+	REAL_MLX5, /* libmlx5.so.1 */
+	REAL_EFA, /* libefa.so.1 */
+};
+
+/* --- dl.c --- */
+
+/**
+ * dlopen_file() - the file that the program has first named to dlopen() for that library, by its
+ * path. Return: NULL: none
+ */
+const char *dlopen_file(enum real_lib lib);
+
 /* --- real_symbol.c --- */
 
 /** next_symbol_resolve() - find @name in later libraries and cache it in @slot. Keeps errno. */
@@ -56,13 +77,6 @@ static inline void *next_symbol(void **slot, const char *name)
 
 	return likely(fn) ? fn : next_symbol_resolve(slot, name);
 }
-
-enum real_lib {
-	REAL_VERBS, /* libibverbs.so.1 */
-	REAL_CM, /* librdmacm.so.1 */
-	REAL_MLX5, /* libmlx5.so.1 */
-	REAL_EFA, /* libefa.so.1 */
-};
 
 /**
  * real_symbol() - a function of an installed library, which is loaded on demand. Only for functions

@@ -6,6 +6,7 @@
 #include "libshim/interpose/interpose.h"
 
 const char interpose_soname[] = "librdmaemu.so";
+const bool interpose_follows = false;
 
 #define PADDING_WORDS 1024 /* 8 KiB; the table of rdma-core 65 has about 120 entries */
 

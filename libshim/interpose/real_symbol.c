@@ -40,6 +40,7 @@ void *real_symbol(void **slot, enum real_lib lib, const char *name)
 	static void *(*real_dlopen)(const char *, int);
 	void *(*open_lib)(const char *, int);
 	void *fn = load_acquire(slot);
+	const char *file;
 	void *lib_handle;
 
 	if (likely(fn))
@@ -49,7 +50,9 @@ void *real_symbol(void **slot, enum real_lib lib, const char *name)
 		open_lib =
 			(void *(*)(const char *, int))next_symbol((void **)&real_dlopen, "dlopen");
 		/* LOCAL: its ibv_* and rdma_* must not precede ours in any lookup. */
-		lib_handle = open_lib ? open_lib(soname[lib], RTLD_LAZY | RTLD_LOCAL) : NULL;
+		file = dlopen_file(lib);
+		file = file ? file : soname[lib];
+		lib_handle = open_lib ? open_lib(file, RTLD_LAZY | RTLD_LOCAL) : NULL;
 		if (!lib_handle)
 			return NULL;
 		store_release(&handle[lib], lib_handle);
