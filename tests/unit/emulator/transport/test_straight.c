@@ -225,8 +225,10 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 	w = emu_post(m, from, op, from->sq_prod, place(from->client, len), len);
 	emu_remote(m, w, to->client, place(to->client, len + 2 * LINE));
 	/* WRITEs that may wait together: across two lines, which no batch takes. */
-	if (op == WR_RDMA_WRITE && (before || chance(50)))
-		w->remote_addr = (w->remote_addr | (LINE - 1));
+	if (op == WR_RDMA_WRITE && (before || chance(40)))
+		w->remote_addr |= LINE - 1;
+	else if (chance(60)) /* a small one within one line, which takes the short copy */
+		w->remote_addr &= ~(u64)(LINE - 1);
 	if (op == WR_ATOMIC_FETCH_AND_ADD)
 		w->remote_addr &= ~7ull;
 	w->imm = pick(1u << 30);
