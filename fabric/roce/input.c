@@ -331,13 +331,15 @@ static int inbox_deliver(struct fabric *f, struct roce_inbox *box)
 {
 	u32 i;
 
-	for (i = 0; i < ROUNDS && box->n; i++) {
+	for (i = 0; i < ROUNDS; i++) {
+		/* The loop may not have asked the socket for long. */
+		if (box->at >= box->n)
+			inbox_read(box);
 		for (; box->at < box->n; box->at++)
 			if (datagram_deliver(f, box, &box->in[box->at]) == -EAGAIN)
 				return -EAGAIN;
 		if (box->n < box->room)
 			break;
-		inbox_read(box);
 	}
 	if (box->at >= box->n && box->paused) {
 		box->paused = false;

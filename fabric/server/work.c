@@ -37,6 +37,7 @@
 #define LATE_TURNS	   256u /* so long deadlines wait for bursts of rules */
 #define STOPPED_NS	   (100 * NSEC_PER_MSEC)
 #define STRANGER_NS	   (2 * NSEC_PER_SEC)
+#define ROCE_LONG_NS	   NSEC_PER_MSEC
 
 static struct client *work_token_holder(struct fabric *f, u64 token)
 {
@@ -269,6 +270,9 @@ u64 work_run(struct fabric *f)
 	relay_serve(&f->engine);
 	/* Deliver first: an arrival may be what a timer would otherwise give up on. */
 	link_work(f);
+	/* ACKs may have come since: sending takes long where the CPU is busy. */
+	if (f->roce && real_ns() - now > ROCE_LONG_NS)
+		roce_input(f);
 	if (!f->faults->wire || !link_has_arrivals(f) ||
 	    ++f->server->work.late_turns > LATE_TURNS) {
 		f->server->work.late_turns = 0;

@@ -45,6 +45,10 @@ check "ib_atomic_bw" across ib_atomic_bw -x $GID -n 100
 check "ib_send_bw -c UD" across ib_send_bw -c UD -x $GID -s 1024 -n 100
 check "ib_write_bw -c UC" across ib_write_bw -c UC -x $GID -s 4096 -n 100
 
+# Enough for several holdings of the engine: ACKs come while more is sent, and no timer may take them for lost.
+for size in 4096 65536; do
+	check "ib_send_bw -q 16 -s $size" across_once ib_send_bw -x $GID -s $size -n 200 -q 16
+done
 check "all datagrams were good" wires_have_lost_nothing
 
 # Datagrams that nobody's queue pair has sent, during traffic.
