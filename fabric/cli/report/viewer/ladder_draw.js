@@ -9,8 +9,13 @@
 
 const SCROLL_MAX = 8e6, LABEL_ROOM = 14, HEAD = 36, TIME_COLUMN = 92;
 
+/* Where the lanes begin, after the times. */
+function lanesLeft(view) {
+	return view.width < 600 ? 76 : TIME_COLUMN;
+}
+
 function laneX(view, lane) {
-	const left = view.width < 600 ? 64 : TIME_COLUMN;
+	const left = lanesLeft(view);
 	const n = view.lanes.length;
 
 	return left + (view.width - left) * (lane + 0.5) / Math.max(1, n);
@@ -67,13 +72,15 @@ function drawArrow(c, from, to, y, lost) {
 	}
 }
 
-function drawCentred(c, label, x, y, room) {
+/* A text around x, cut and moved so that it stays right of the times. */
+function drawCentred(view, c, label, x, y, room) {
 	const width = c.measureText(label).width;
 
 	if (width > room)
 		label = label.slice(0, Math.max(1, Math.floor(label.length * room / width) - 1)) + '\u2026';
 	const half = c.measureText(label).width / 2;
-	c.fillText(label, Math.max(half, Math.min(x, c.roomWidth - half)), y);
+	c.textAlign = 'center';
+	c.fillText(label, Math.max(lanesLeft(view) + half, Math.min(x, view.width - 4 - half)), y);
 }
 
 function drawPacket(view, c, i, y, labelled) {
@@ -92,9 +99,8 @@ function drawPacket(view, c, i, y, labelled) {
 	}
 	if (!labelled)
 		return;
-	c.textAlign = 'center';
-	drawCentred(c, packetLabel(p, i) + (p.note[i] && view.width > 600 ? ` (${packetNote(p, i)})` : ''),
-		(from + to) / 2, y - 3, view.width - TIME_COLUMN);
+	drawCentred(view, c, packetLabel(p, i) + (p.note[i] && view.width > 600 ? ` (${packetNote(p, i)})` : ''),
+		(from + to) / 2, y - 3, view.width - lanesLeft(view) - 8);
 }
 
 function drawEntry(view, c, e, y, labelled) {
@@ -109,8 +115,8 @@ function drawEntry(view, c, e, y, labelled) {
 	c.fill();
 	if (!labelled)
 		return;
-	c.textAlign = 'center';
-	drawCentred(c, `\u25c6 ${[e.status, e.text].map(text).filter(Boolean).join(': ')}`, x, y - 4, view.width - TIME_COLUMN);
+	drawCentred(view, c, `\u25c6 ${[e.status, e.text].map(text).filter(Boolean).join(': ')}`, x, y - 4,
+		view.width - lanesLeft(view) - 8);
 }
 
 function drawTime(view, c, k, y) {
@@ -134,9 +140,8 @@ function drawHead(view, c) {
 	c.fillStyle = view.colours.page;
 	c.fillRect(0, 0, view.width, HEAD);
 	c.fillStyle = view.colours.text;
-	c.textAlign = 'center';
-	const room = (view.width - TIME_COLUMN) / Math.max(1, view.lanes.length) - 6;
-	view.lanes.forEach((name, lane) => drawCentred(c, name, laneX(view, lane), 15, room));
+	const room = (view.width - lanesLeft(view)) / Math.max(1, view.lanes.length) - 6;
+	view.lanes.forEach((name, lane) => drawCentred(view, c, name, laneX(view, lane), 15, room));
 	c.strokeStyle = view.colours.line;
 	c.beginPath();
 	c.moveTo(0, HEAD - 12.5);
@@ -198,7 +203,6 @@ function drawLadder(view) {
 
 	view.width = canvas.clientWidth;
 	view.height = canvas.clientHeight;
-	c.roomWidth = view.width;
 	c.font = '12px ui-monospace, monospace';
 	drawLanes(view, c);
 	view.drawn = drawItems(view, c, view.top());

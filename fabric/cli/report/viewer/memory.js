@@ -85,7 +85,7 @@ function showMemory(report, p) {
 	if (!recorded.length && !wire.length)
 		return;
 	fill('memory-body',
-		make('div', { class: 'legend' }, [['written or sent', 'data'], ['read or received', 'answer'], ['by the peer', 'mark']].map(
+		make('div', { class: 'legend' }, [['written', 'data'], ['read', 'answer'], ['by a peer', 'mark']].map(
 			([name, colour]) => make('span', { style: `--c: var(--${colour})` }, name))),
 		recorded.length ? [make('h3', {}, 'Regions of recorded programs'), recorded.slice(0, REGIONS_SHOWN).map(programRegionElement)] : null,
 		wire.length ? [make('h3', {}, 'What packets access'), make('p', { class: 'hint' }, `Requests whose first bytes the page has: their addresses, by rkey.`),
