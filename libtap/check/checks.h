@@ -60,6 +60,8 @@ void check_request_refused(const struct check_obj *qp, const struct tap_post *p)
 /** check_request_ignores() - a request is posted, maybe after others have failed. */
 void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
 
+/** check_request_bytes() - the length of @n data segments. */
+u64 check_request_bytes(const struct ibv_sge *sge, int n);
 /** check_request_reads_memory() - whether a send of this opcode reads its data segments. */
 bool check_request_reads_memory(u32 opcode);
 /**

@@ -14,20 +14,10 @@ u64 check_post_sends_of_thread(void)
 	return sends_of_thread;
 }
 
-static u64 post_bytes(const struct ibv_sge *sge, size_t n)
-{
-	u64 bytes = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		bytes += sge[i].length;
-	return bytes;
-}
-
 static void post_set_sges(const struct check_obj *qp, struct check_wr *to,
 			  const struct ibv_sge *sge, size_t n)
 {
-	to->bytes = post_bytes(sge, n);
+	to->bytes = check_request_bytes(sge, (int)n);
 	to->n_sge = (u8)min_u64(n, CHECK_SGES);
 	memcpy(to->sge, sge, to->n_sge * sizeof(*sge));
 	check_queue_use_regions(qp, to);
@@ -66,7 +56,7 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 {
 	struct check_wr new = { .wr_id = wr->wr_id, .opcode = wr->opcode, .stack = stack }, *to;
 
-	new.bytes = post_bytes(wr->sg_list, (size_t)wr->num_sge);
+	new.bytes = check_request_bytes(wr->sg_list, wr->num_sge);
 	new.signaled = qp->qp.sig_all || (wr->send_flags & IBV_SEND_SIGNALED);
 	new.is_read = post_is_read(wr->opcode);
 	if (qp->tap->datagrams) {

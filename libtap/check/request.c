@@ -135,7 +135,7 @@ void check_request_id(const struct check_obj *qp, const struct check_queue *q,
 
 /* --- requests that the library refuses --- */
 
-static u64 request_bytes(const struct ibv_sge *sge, int n)
+u64 check_request_bytes(const struct ibv_sge *sge, int n)
 {
 	u64 bytes = 0;
 	int i;
@@ -158,7 +158,7 @@ static bool request_explain_send(const struct check_obj *qp, const struct ibv_se
 	}
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return false;
-	bytes = request_bytes(wr->sg_list, wr->num_sge);
+	bytes = check_request_bytes(wr->sg_list, wr->num_sge);
 	if (bytes <= cap->max_inline_data)
 		return false;
 	snprintf(why, size,
