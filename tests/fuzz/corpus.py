@@ -170,6 +170,7 @@ def wire():
         for kind in range(11):
             mad = bytes(17) + bytes([kind]) + bytes(range(256 - 18))
             yield f"mad{to}.{kind}", bytes([0x20 | to, 1 + kind]) + struct.pack("<H", 276) + bth + mad
+        yield f"cnp{to}", bytes([0x04 | to, 1]) + struct.pack("<H", 28) + bytes([0x81, 0, 0xff, 0xff, 0x40]) + bytes(23)
         yield f"datagram{to}", bytes([0x0c | to, 2]) + struct.pack("<H", 84) + bth + bytes(64)
     for op, rest in ((0x0c, 1 << 31), (0x0c, 70000), (0x0a, 64)):
         body = bytes([op, 0, 0xff, 0xff, 0, 0, 0, 1, 0x80, 0, 0, 0]) + struct.pack(">QII", 0, 0, rest)

@@ -2,8 +2,9 @@
 /*
  * Datagrams at a wire of RoCE v2, for libFuzzer: `make fuzz FUZZ=wire`. See tests/lib/wire/.
  *
- * An input is a row of datagrams: what is made right (enum right), the host that sends it and, in
- * the upper two bits, the mark of congestion; a length in two bytes, and the bytes from the BTH on.
+ * An input is a row of datagrams: what is made right (enum right); the host that sends it, a bit
+ * for sockets that are full at first, and the mark of congestion in the upper two; a length in two
+ * bytes, and the bytes from the BTH on.
  * Program 1 has a connected queue pair, one of datagrams in a group, one in RESET, and listens; it
  * accepts, rejects or forgets who connects.
  */
@@ -47,7 +48,7 @@ static const struct hca_qp *live(void)
 /* A message of connection management: its kind and ids, and the listener's service. */
 static void mad_make_right(struct roce_pkt *p, enum wire_to to, u32 from, u8 mad[MAD_SIZE])
 {
-	const struct hca_cmid *listener = &wire.m->hca->cmid[wire.cm->listener.h];
+	const struct hca_cmid *listener = &wire.m->hca->cmid[wire.cm->listener.h], *id;
 	u64 service = (u64)listener->ps << 16 | listener->src.port;
 	u32 n = min_u32(p->payload_cap, MAD_SIZE), len;
 	u32 attr = MAD_REQ + (n > 17 ? p->payload[17] : 0) % (MAD_ATTR_END - MAD_REQ);
@@ -64,8 +65,12 @@ static void mad_make_right(struct roce_pkt *p, enum wire_to to, u32 from, u8 mad
 		cma_put(mad + mad_private_data((enum cm_attr)attr, &len), &listener->src,
 			&listener->src);
 	} else {
-		/* Those of recent identifiers. */
-		mad_set(mad, F_REMOTE_ID, wire.m->hca->cmid[mad[MAD_HDR + 7] % 16].local_id);
+		/* About a recent identifier. */
+		id = &wire.m->hca->cmid[mad[MAD_HDR + 7] % 16];
+		mad_set(mad, F_REMOTE_ID, id->local_id);
+		mad_set(mad, F_LOCAL_ID, id->remote_id);
+		if (attr == MAD_DREQ)
+			mad_set(mad, F_DREQ_QPN, id->qpn);
 	}
 	if (attr == MAD_REQ && from & 1) {
 		wire_host_gid(to, from, mad + REQ_LOCAL_GID);
@@ -185,6 +190,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	wire_make();
 	for (; size >= 4; data += len, size -= len) {
 		u32 right = data[0], from = data[1] % 16;
+		bool full = data[1] & 0x10;
 		u8 mark = data[1] >> 6;
 
 		len = min_u32(data[2] | (u32)data[3] << 8, (u32)size - 4);
@@ -194,6 +200,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		if (right & POST)
 			work_post();
 		datagram_put(right, from, mark, data, len);
+		wire.full = full;
+		wire_turn();
+		wire.full = false;
 		for (i = 0; wire_turn(); i++)
 			must(i < MAX_TURNS);
 		receive_post(&wire.live);

@@ -160,6 +160,10 @@ CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
 
 	(void)flags;
 	WIRE_MUST(fd == FD_SOCKET);
+	if (wire.full) {
+		errno = EAGAIN;
+		return -1;
+	}
 	for (i = 0; i < n; i++) {
 		frame_check(&m[i].msg_hdr);
 		m[i].msg_len = (unsigned int)m[i].msg_hdr.msg_iov->iov_len;
@@ -438,10 +442,14 @@ void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
 bool wire_turn(void)
 {
 	struct fabric *f = wire.f;
-	const struct roce *r = f->roce;
+	struct roce *r = f->roce;
+	u32 i;
 
 	wire.on = true;
 	wire.m->clock += NSEC_PER_MSEC;
+	for (i = 0; i < r->n && !wire.full; i++)
+		if (r->wire[i].full)
+			r->wire[i].full->fn(f, r->wire[i].full, EPOLLOUT);
 	WIRE_MUST(!engine_enter(&f->engine));
 	f->wait.rung = false;
 	roce_input(f);

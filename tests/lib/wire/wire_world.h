@@ -34,6 +34,7 @@ struct wire_world {
 	struct emu *m;
 	struct fabric *f;
 	bool on; /* calls are the world's, not the system's */
+	bool full; /* sockets take nothing */
 	struct emu_qp fresh, live, ud;
 	u32 n_sent;
 	struct roce_pkt sent;
