@@ -118,7 +118,15 @@ fabrics_up() {
 	"fabrics_up_$FABRICS_BY"
 }
 
+# A wire has one fabric: those of other names end.
 fabrics_up_roce() {
+	local f
+	for f in "$TEST_DIR"/up.*; do
+		case $f in
+		*.out | *'*') continue ;;
+		esac
+		RUN_FLAGS='' RDMAEMU_FABRIC=${f##*/up.} fabric_stop
+	done
 	# shellcheck disable=SC2086
 	limit "$RDMAEMU" fabric start ${RUN_FLAGS-} --roce "$ADDR,$ADDR6" &&
 		at_client "$RDMAEMU" fabric start ${RUN_FLAGS-} --roce "$CLIENT,$CLIENT6"
