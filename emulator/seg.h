@@ -289,7 +289,7 @@ struct seg_lent {
 enum seg_lent_why {
 	LENT_WHY_THREADS, /* a thread of the program cannot be stopped */
 	LENT_WHY_IO, /* io_uring, AIO or a device may write to memory at any time */
-	LENT_WHY_USE, /* it is on demand, or the fabric is isolated, or Valgrind runs the program */
+	LENT_WHY_USE, /* it is on demand, or Valgrind runs the program */
 	LENT_WHY_EDGE, /* it is a part of a page */
 	LENT_WHY_KIND, /* a file's, shared, huge, locked, the stack, another region's, ... */
 	LENT_WHY_FILE, /* no memory file, no room in it or in a table */
@@ -299,14 +299,18 @@ enum seg_lent_why {
 
 /**
  * struct seg_lent_table - the client's lent ranges, in the order of addresses, without overlap. The
- * client writes it with the token held.
+ * client writes it with the token held, or with @held set.
  * @n: ranges; 0 in a process whose memory is reached as its own addresses only
+ * @held: the client of an isolated fabric moves pages, or writes the table: until it has done so
+ *	only its own helper thread copies to and from its memory
  * @on: the program is to lend memory
  * @lent: bytes of regions that are lent; @why: that are not, by reason. For `rdmaemu status`
  */
 struct seg_lent_table {
 	u32 n;
 	u32 on;
+	u32 held;
+	u32 unused;
 	u64 lent;
 	u64 why[LENT_WHYS];
 	struct seg_lent range[SEG_MAX_LENT];

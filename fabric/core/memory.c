@@ -65,10 +65,26 @@ int memory_copy(struct fabric *f, const struct hca_mem *dst, u64 doff, const str
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 
+/*
+ * Whether a client keeps this process from its memory (struct seg_lent_table), or its helper is at
+ * work: its job may be the second half of an atomic, or that of a copy that was given up.
+ */
+static bool memory_is_held(const struct fabric *f, u32 client)
+{
+	const struct client *cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
+
+	if (!cl || cl->dead || cl->helper_fd < 0)
+		return false;
+	return load_acquire(&cl->seg->lent.held) || cl->xfer ||
+	       load_acquire(&cl->seg->job.state) == HELPER_BUSY;
+}
+
 bool memory_needs_helper(struct fabric *f, const struct hca_mem *mem, u64 off, u64 len)
 {
 	struct vm_ctx vm = memory_vm_ctx(f);
 
-	return mem->kind == MEM_VM && memory_vm_pid(f, mem->client) == VM_NOWAY &&
-	       !vm_is_lent(&vm, mem, off, len);
+	if (mem->kind != MEM_VM)
+		return false;
+	return unlikely(memory_is_held(f, mem->client)) ||
+	       (memory_vm_pid(f, mem->client) == VM_NOWAY && !vm_is_lent(&vm, mem, off, len));
 }

@@ -175,8 +175,8 @@ enum proto_op {
 	PROTO_OBJECTS,
 	/*
 	 * LEND: fd: the client's memory file (docs/design/lent-memory.md), kept until its death.
-	 * -EINVAL: it is none, or may shrink. -EALREADY: there is one. -EPERM: the fabric is
-	 * isolated.
+	 * -EINVAL: it is none, or may shrink. -EALREADY: there is one. In an isolated fabric no
+	 * other client gets it.
 	 */
 	PROTO_LEND,
 	/* LENT: in: peer. out: fd of that client's memory file. -ENOENT: there is none. */

@@ -148,11 +148,8 @@ static int client_set_helper_fd(struct fabric *f, struct client *cl, int *fd)
 	return 0;
 }
 
-/* Isolated programs lend nothing: what the fabric process copies is in no file of theirs. */
-static int client_set_lent_fd(const struct fabric *f, struct client *cl, int *fd)
+static int client_set_lent_fd(struct client *cl, int *fd)
 {
-	if (f->isolated)
-		return -EPERM;
 	if (cl->lent_fd >= 0)
 		return -EALREADY;
 	if (*fd < 0 || lent_file_check(*fd))
@@ -177,7 +174,7 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 	case PROTO_HELPER_FD:
 		return client_set_helper_fd(f, cl, fd);
 	case PROTO_LEND:
-		return client_set_lent_fd(f, cl, fd);
+		return client_set_lent_fd(cl, fd);
 	}
 	/* Its own segment, to map more of it: isolated clients may, too. */
 	if (m->op == PROTO_SEG && m->peer.client == cl->id && m->peer.gen == cl->gen) {

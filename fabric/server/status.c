@@ -204,7 +204,7 @@ static struct json_object *status_json_lent(const struct seg_lent_table *t)
 	static const char *const reasons[LENT_WHYS] = {
 		[LENT_WHY_THREADS] = "a thread cannot be stopped",
 		[LENT_WHY_IO] = "io_uring, AIO or a device may write to it",
-		[LENT_WHY_USE] = "on demand, an isolated fabric, or Valgrind",
+		[LENT_WHY_USE] = "on demand, or Valgrind",
 		[LENT_WHY_EDGE] = "parts of pages",
 		[LENT_WHY_KIND] = "not private anonymous memory alone",
 		[LENT_WHY_FILE] = "no room in a memory file or table",

@@ -113,8 +113,26 @@ static int cmd_exec_isolated(struct hca_cmd *cmd)
 	return cmd->ret;
 }
 
+/*
+ * An isolated client cannot keep the fabric process waiting, but can have it leave copies to the
+ * helper thread. The answer to a command, which need not exist, tells that no other copy is under
+ * way.
+ */
+static void isolated_hold(void)
+{
+	struct hca_cmd none = { .op = CMD_COUNT };
+
+	store_release(&shim.seg->lent.held, 1);
+	if (shim.live && !load_relaxed(&shim.fatal))
+		(void)cmd_exec_isolated(&none);
+}
+
 int shim_cmd_hold(void)
 {
+	if (shim.isolated) {
+		isolated_hold();
+		return 0;
+	}
 	if (inside)
 		return -EDEADLK;
 	inside = true;
@@ -125,6 +143,10 @@ int shim_cmd_hold(void)
 
 void shim_cmd_release(void)
 {
+	if (shim.isolated) {
+		store_release(&shim.seg->lent.held, 0);
+		return;
+	}
 	if (token_held)
 		engine_leave(&shim.engine);
 	token_held = false;

@@ -131,10 +131,10 @@ static void client_set_up(const struct proto_welcome *w, const int *fds)
 		.near = shim_ops_near(),
 		.gsi_input = cm_input,
 	};
-	if (w->fabric_reach)
-		sys_close(fds[0]);
-	else
+	if (shim_helper_is_needed())
 		shim_helper_keep(fds[0]);
+	else
+		sys_close(fds[0]);
 	if (shim.hca)
 		sys_close(fds[2]);
 	lend_set_client(&(struct lend_client){

@@ -30,6 +30,11 @@ static int seg_fd = -1;
 static int wake_fd = -1;
 static u32 jobs_done;
 
+bool shim_helper_is_needed(void)
+{
+	return !shim.welcome.fabric_reach || (shim.isolated && lend_is_on());
+}
+
 void shim_helper_keep(int fd)
 {
 	seg_fd = fd;

@@ -5,8 +5,15 @@
 #ifndef LIBSHIM_CLIENT_HELPER_H
 #define LIBSHIM_CLIENT_HELPER_H
 
+#include "emulator/types.h"
+
 /* --- helper.c --- */
 
+/**
+ * shim_helper_is_needed() - whether the fabric process cannot reach this process's memory, or not
+ * at all times: in an isolated fabric, while lent pages are exchanged.
+ */
+bool shim_helper_is_needed(void);
 /** shim_helper_keep() - take over the descriptor of the own segment. */
 void shim_helper_keep(int fd);
 /** shim_helper_open() - let the fabric process wake the helper. Return: eventfd or -errno. */

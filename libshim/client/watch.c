@@ -148,7 +148,7 @@ int shim_watch_start(void)
 
 	pthread_mutex_lock(&start_lock);
 	if (!running) {
-		if (!shim.welcome.fabric_reach) {
+		if (shim_helper_is_needed()) {
 			helper_fd = shim_helper_open();
 			ret = helper_fd < 0 ? helper_fd : 0;
 		}

@@ -64,12 +64,12 @@ static int mr_range_check(const void *addr, size_t len, u32 access)
 }
 
 /*
- * Lend the memory of a region that the HCA does not know yet. Not in an isolated fabric, where the
- * fabric process copies at any time. Valgrind would forget which bytes are defined.
+ * Lend the memory of a region that the HCA does not know yet. Valgrind would forget which bytes are
+ * defined.
  */
 static u64 mr_range_lend(const struct cmd_reg_mr *c)
 {
-	bool may = !(c->access & IBV_ACCESS_ON_DEMAND) && !shim.isolated && !shim_on_valgrind;
+	bool may = !(c->access & IBV_ACCESS_ON_DEMAND) && !shim_on_valgrind;
 
 	return lend_region_add(c->addr, c->len, may);
 }

@@ -24,6 +24,7 @@ for threads in 1 2 4 8; do
 		app app_mr_lent_torture_threads $side $threads "$n" ${TORTURE_SEED-}
 	done
 done
+RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_torture_threads remote 4 "$n" ${TORTURE_SEED-}
 wait
 is "the others were killed" "$(cat "$TEST_DIR/killed")" ""
 clean() {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # settings: one nodes fabrics
-# Lent memory: what a program finds in its memory, and whose it is. Without the switch, and in isolated fabrics, nothing
-# is lent, and the program finds the same.
+# Lent memory: what a program finds in its memory, and whose it is. Without the switch nothing is lent, and the program
+# finds the same.
 . "$(dirname "$0")/../../lib/lib.sh"
 for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent $side lent
@@ -12,8 +12,13 @@ for side in $SIDES; do
 done
 export RDMAEMU_LEND=1
 RUN_BY="$T/sys_noptrace" in_one app app_mr_lent remote lent
-RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent remote kept
 [ "$SETTING" = one ] || done_testing
+# There the fabric process maps the memory of all, and they do not map each other's.
+for side in $SIDES; do
+	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent $side lent
+	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_copy $side
+done
+RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_threads remote lent
 # Where memory is lent, no program copies by system calls. The fabric process is outside of the filter.
 "$RDMAEMU" fabric stop >/dev/null 2>&1
 check "a fabric" "$RDMAEMU" fabric start

@@ -110,10 +110,14 @@ static bool rdma_block(struct worker *w, uint32_t rkey, uint32_t off)
 	fill(b->buf, len, w->seed);
 	if (kind == 0)
 		memcpy(w->model + off, b->buf, len);
-	if (vb_send(b, 1, false, &wr) || !vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) || wc.status)
+	if (vb_send(b, 1, false, &wr) || !vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) || wc.status) {
+		note("opcode %d: %s", op[kind], ibv_wc_status_str(wc.status));
 		return false;
-	if (kind && memcmp(b->buf, w->model + off, len))
+	}
+	if (kind && memcmp(b->buf, w->model + off, len)) {
+		note("opcode %d: other bytes", op[kind]);
 		return false;
+	}
 	if (kind == 2) {
 		memcpy(&sum, w->model + off, 8);
 		sum += wr.compare;
