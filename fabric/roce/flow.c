@@ -27,7 +27,7 @@ static void flow_drain(int fd)
 			return;
 }
 
-static void flow_event(struct fabric *f, struct watch *watch, u32 events)
+static void flow_socket_event(struct fabric *f, struct watch *watch, u32 events)
 {
 	struct roce_flow *flow = container_of(watch, struct roce_flow, w);
 
@@ -67,7 +67,7 @@ static struct watch *flow_open(struct fabric *f, struct roce_wire *w, u16 port)
 	flow->wire = w;
 	flow->port = port;
 	flow->used_at = real_ns();
-	if (!loop_watch_add(f, &flow->w, fd, flow_event))
+	if (!loop_watch_add(f, &flow->w, fd, flow_socket_event))
 		return &flow->w;
 	loop_watch_close(&flow->w);
 	return &w->box.w;
