@@ -23,6 +23,7 @@
 
 #define MAX_THREADS 256u
 #define STOP_NS	    50000000u
+#define STOP_CPU_NS 1000000000u /* if all that is missing is a CPU for the threads */
 #define SCAN_NS	    1000000u
 #define BACKOFF	    20u /* times as long as an attempt in vain took there is no other */
 
@@ -50,6 +51,7 @@ static u32 n_threads;
 static u32 n_stopped; /* a futex */
 static u32 stop_word; /* a futex */
 static bool others_stopped;
+static bool some_sleep; /* although they were signalled */
 static u64 refuse_until;
 
 bool lend_can_stop(void)
@@ -132,12 +134,20 @@ static int thread_signal(s32 tid, u64 now)
 	return ret == -ESRCH ? 0 : ret;
 }
 
-/* Whether a thread that was signalled will not stop: the first one of a process stays listed. */
-static bool thread_is_dead(s32 tid)
+/*
+ * Look again at a thread that was signalled, but has not stopped. The first one of a process stays
+ * listed when it is dead.
+ */
+static void thread_look_again(struct stopped_thread *t)
 {
 	struct thread_call call;
 
-	return !call_read(tid, &call) && call.place == THREAD_DEAD;
+	if (call_read(t->tid, &call))
+		return;
+	if (call.place == THREAD_DEAD)
+		t->stopped = stop_word;
+	else if (call.place != THREAD_RUNS)
+		some_sleep = true;
 }
 
 /* Return: 1: the thread has not stopped yet, 0: it has, or is dead, or -errno. */
@@ -156,8 +166,7 @@ static int thread_check(const char *name, s32 self, u64 now)
 	}
 	if (load_acquire(&t->stopped) == stop_word)
 		return 0;
-	if (thread_is_dead(tid))
-		t->stopped = stop_word;
+	thread_look_again(t);
 	return 1;
 }
 
@@ -190,12 +199,13 @@ static int threads_stop(int dir, u64 start)
 	int ret;
 
 	do {
+		some_sleep = false;
 		stopped = load_acquire(&n_stopped);
 		ret = threads_list(dir, self, start);
 		if (ret <= 0)
 			return ret;
 		sys_futex_wait(&n_stopped, stopped, SCAN_NS, FUTEX_PRIVATE_FLAG);
-	} while (sys_now() - start < STOP_NS);
+	} while (sys_now() - start < (some_sleep ? STOP_NS : STOP_CPU_NS));
 	return -EBUSY;
 }
 
