@@ -94,6 +94,17 @@ static bool rounds_run(int n)
 	return good;
 }
 
+/* More rounds if none lent anything: some call of a thread kept it from being stopped. */
+static bool rounds_run_until_lent(void)
+{
+	uint64_t end = now_ns() + LIMIT_S * 1000000000ull;
+	bool good = rounds_run(ROUNDS);
+
+	while (good && expect_lent && !n_lent && now_ns() < end)
+		good = rounds_run(10);
+	return good;
+}
+
 struct worker {
 	pthread_t thread;
 	int index;
@@ -148,13 +159,13 @@ static void test_writers(bool block_signals)
 	for (int i = 0; i < WRITERS; i++)
 		w[i].block_signals = block_signals;
 	workers_start(w, WRITERS, write_words);
-	good = rounds_run(ROUNDS);
+	good = rounds_run_until_lent();
 	workers_join(w, WRITERS);
 	for (uint32_t i = 0; i < WORDS * WRITERS; i++)
 		lost += word[i] != w[i % WRITERS].count;
 	ok(good && !lost, "%d threads that write all the time%s: %u of their words are wrong",
 	   WRITERS, block_signals ? " and block all signals" : "", lost);
-	ok((n_lent != 0) == expect_lent, "memory was lent in %u of %d rounds", n_lent, ROUNDS);
+	ok((n_lent != 0) == expect_lent, "memory was lent in %u rounds", n_lent);
 }
 
 /* The kernel writes: read(2) from a pipe that the thread fills itself, in several pieces. */
@@ -195,12 +206,12 @@ static void test_readers(void)
 		if (pipe(w[i].fd))
 			die("pipe: %s", strerror(errno));
 	workers_start(w, WRITERS, read_blocks);
-	good = rounds_run(ROUNDS);
+	good = rounds_run_until_lent();
 	workers_join(w, WRITERS);
 	ok(good && !workers_error(w, WRITERS),
 	   "%d threads that read(2) into the memory all the time: %s", WRITERS,
 	   strerror(workers_error(w, WRITERS)));
-	ok((n_lent != 0) == expect_lent, "memory was lent in %u of %d rounds", n_lent, ROUNDS);
+	ok((n_lent != 0) == expect_lent, "memory was lent in %u rounds", n_lent);
 	for (int i = 0; i < WRITERS; i++) {
 		close(w[i].fd[0]);
 		close(w[i].fd[1]);
@@ -326,7 +337,7 @@ static void test_waits(void)
 		if (pipe(w[i].fd))
 			die("pipe: %s", strerror(errno));
 	workers_start(w, WAITS, wait_often);
-	good = rounds_run(ROUNDS);
+	good = rounds_run_until_lent();
 	set_stop(true);
 	for (int i = 0; i < WAITS; i++) {
 		if (write(w[i].fd[1], "", 1) != 1)
@@ -341,7 +352,7 @@ static void test_waits(void)
 		close(w[i].fd[0]);
 		close(w[i].fd[1]);
 	}
-	ok((n_lent != 0) == expect_lent, "memory was lent in %u of %d rounds", n_lent, ROUNDS);
+	ok((n_lent != 0) == expect_lent, "memory was lent in %u rounds", n_lent);
 }
 
 /* A wait with a limit ends, although its thread is stopped more often than that. */
