@@ -14,5 +14,6 @@ done
 host=$1
 shift
 export RDMAEMU_DIR="$NETNS_FABRICS/$host"
-# As rsh does: the words are a line for the shell.
-exec nsenter --net="${NETNS_DIR:-/run/netns}/$host" sh -c "$*"
+# Daemons of Open MPI that have one host name are taken for each other. As rsh does: the words are a line for the shell.
+exec nsenter --net="${NETNS_DIR:-/run/netns}/$host" unshare --uts \
+	sh -c 'hostname "$1" && exec sh -c "$2"' sh "$host" "$*"

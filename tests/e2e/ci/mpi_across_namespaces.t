@@ -44,6 +44,8 @@ sent() {
 
 export NETNS_DIR=$TEST_DIR/hosts NETNS_FABRICS=$TEST_DIR UCX_TLS=rc,self UCX_NET_DEVICES=rdmaemu0:1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# An mpirun that ends removes the directory /tmp/ompi.HOST.UID under another one that begins.
+export TMPDIR=$TEST_DIR
 
 # ring MPI LAUNCHER... - a rank on each host passes a message around
 ring() {
