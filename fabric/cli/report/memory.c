@@ -57,8 +57,8 @@ void memory_free(struct report_memory *m)
 /* --- regions ---------------------------------------------------------------------------------- */
 
 /* The latest one of that ordinal. */
-static struct memory_region *memory_find(struct report_memory *m, const struct vt_program *p,
-					 u32 mr)
+static struct memory_region *report_region_find(struct report_memory *m, const struct vt_program *p,
+						u32 mr)
 {
 	u32 i;
 
@@ -69,7 +69,7 @@ static struct memory_region *memory_find(struct report_memory *m, const struct v
 }
 
 /* The latest one with that rkey that has the address. */
-static struct memory_region *memory_find_remote(struct report_memory *m, u32 rkey, u64 addr)
+static struct memory_region *report_region_find_remote(struct report_memory *m, u32 rkey, u64 addr)
 {
 	struct memory_region *r;
 	u32 i;
@@ -128,7 +128,7 @@ static void memory_call(struct report_memory *m, const struct vt_program *p,
 
 	if (!strncmp(line, "ibv_dereg_mr ", 13)) {
 		mr = export_ordinal(export_line_value(line, false, "mr", text, sizeof(text)), "mr");
-		r = memory_find(m, p, mr);
+		r = report_region_find(m, p, mr);
 		if (r)
 			r->deregistered = true;
 		return;
@@ -158,7 +158,7 @@ static void memory_use_local(struct report_memory *m, const struct vt_program *p
 	u32 i;
 
 	for (i = 0; i < wr->n_sge; i++) {
-		r = sge[i].mr ? memory_find(m, p, sge[i].mr) : NULL;
+		r = sge[i].mr ? report_region_find(m, p, sge[i].mr) : NULL;
 		if (r && sge[i].addr >= r->addr && sge[i].addr - r->addr < r->length)
 			memory_use(r, sge[i].addr, sge[i].len, false, written ? "write" : "read");
 	}
@@ -187,7 +187,7 @@ static void memory_post(struct report_memory *m, const struct vt_program *p,
 					 wr->opcode == WR_ATOMIC_FETCH_AND_ADD);
 		if (receive || !memory_is_remote(wr->opcode))
 			continue;
-		r = memory_find_remote(m, wr->rkey, wr->remote_addr);
+		r = report_region_find_remote(m, wr->rkey, wr->remote_addr);
 		if (r)
 			memory_use(r, wr->remote_addr, trace_wr_bytes(wr), true, "remote");
 	}
@@ -253,7 +253,7 @@ static struct json_object *memory_json(const struct memory_region *r)
 	return o;
 }
 
-void memory_report(const struct report_memory *m, struct report *r)
+void report_memory_add(const struct report_memory *m, struct report *r)
 {
 	u32 i;
 

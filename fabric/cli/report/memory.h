@@ -15,7 +15,7 @@ void memory_free(struct report_memory *m);
 void memory_learn(struct report_memory *m, const struct vt_program *p);
 /** memory_count() - count a program's accesses, when the regions of all programs are known. */
 void memory_count(struct report_memory *m, const struct vt_program *p);
-/** memory_report() - add the regions to a report. */
-void memory_report(const struct report_memory *m, struct report *r);
+/** report_memory_add() - add the regions to a report. */
+void report_memory_add(const struct report_memory *m, struct report *r);
 
 #endif

@@ -108,7 +108,7 @@ static int trace_add_memory(struct report *r, const struct vt_dir *d)
 		memory_learn(m, &d->prog[i]);
 	for (i = 0; i < d->n_progs; i++)
 		memory_count(m, &d->prog[i]);
-	memory_report(m, r);
+	report_memory_add(m, r);
 	memory_free(m);
 	return 0;
 }
