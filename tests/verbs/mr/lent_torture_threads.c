@@ -31,6 +31,7 @@
 #define MAX_THREADS 8
 #define REGIONS	    3
 #define PIECES	    6
+#define FEW	    20
 #define AREA	    (12 * PAGE)
 
 struct worker {
@@ -392,8 +393,9 @@ int main(int argc, char **argv)
 		   strerror(w[i].failed ? errno : 0));
 		ok(is_own_right(&w[i]), "and when nothing of its own is registered any more");
 	}
-	ok(n_lent || getenv("TORTURE_KEPT"), "memory was lent in %ld of %ld cases", n_lent,
-	   n_registered);
+	/* Most memory is lent. A short run may register little or nothing. */
+	ok(n_lent || n_registered < FEW || getenv("TORTURE_KEPT"),
+	   "memory was lent in %ld of %ld cases", n_lent, n_registered);
 	vb_pair_down(&p);
 	vb_close_two(a, b);
 	return tap_failed != 0;
