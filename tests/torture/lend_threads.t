@@ -17,15 +17,21 @@ kill_at_random() {
 	done
 }
 
-[ "$SETTING" != one ] || check "a fabric" "$RDMAEMU" fabric start
+# Two programs must not start it side by side.
+if [ "$SETTING" = one ]; then
+	check "a fabric" "$RDMAEMU" fabric start
+else
+	check "the fabrics of the setting" setting_up
+fi
 kill_at_random $((5 + n / 1000)) >"$TEST_DIR/killed" &
+killer=$!
 for threads in 1 2 4 8; do
 	for side in $SIDES; do
 		app app_mr_lent_torture_threads $side $threads "$n" ${TORTURE_SEED-}
 	done
 done
 RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_torture_threads remote 4 "$n" ${TORTURE_SEED-}
-wait
+wait $killer
 is "the others were killed" "$(cat "$TEST_DIR/killed")" ""
 clean() {
 	[ "$(status_json | json 'len(d["clients"])')" = 0 ]
