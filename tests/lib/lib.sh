@@ -198,6 +198,12 @@ without_clock() {
 	[ -n "${CLOCK_IS_TRIED-}" ] || [[ $1 != ib_* ]] || echo -F
 }
 
+# tshark_reads ARGS... - tshark, that does not guess what payloads are: it takes some random bytes for a protocol, and
+# finds that malformed
+tshark_reads() {
+	WIRESHARK_CONFIG_DIR=$TOP/tests/lib/wireshark limit tshark "$@"
+}
+
 # with_clock COMMAND... - runs COMMAND, which runs both sides, again as long as perftest cannot calibrate its clock.
 # If a test does not use the figures, -F does as well: perftest then prints some in any case.
 with_clock() {

@@ -22,7 +22,7 @@ whole() {
 		file=$TEST_DIR/erf.pcap
 		look "write_erf('$file', packets)" >/dev/null || return
 	fi
-	bad=$(tshark -o udp.ignore_ipv6_zero_checksum:TRUE -r "$file" -Y '_ws.malformed || _ws.expert.severity == error' 2>/dev/null) || return
+	bad=$(tshark_reads -o udp.ignore_ipv6_zero_checksum:TRUE -r "$file" -Y '_ws.malformed || _ws.expert.severity == error' 2>/dev/null) || return
 	[ -z "$bad" ] || {
 		head -n 5 <<<"$bad"
 		return 1

@@ -31,7 +31,7 @@ check "traffic" traffic
 check "captures end" limit "$RDMAEMU" capture stop
 
 is "tshark knows all packets" "$(fields "$ERF" _ws.col.Protocol | sort -u)" "InfiniBand"
-is "none is malformed" "$(limit tshark -r "$ERF" -Y _ws.malformed 2>/dev/null)" ""
+is "none is malformed" "$(tshark_reads -r "$ERF" -Y _ws.malformed 2>/dev/null)" ""
 is "SENDs of RC, by LID" "$(limit tshark -r "$ERF" -Y 'infiniband.bth.opcode == 4 and data.len == 100' 2>/dev/null | wc -l)" 6
 is "datagrams of the ping-pong" \
 	"$(limit tshark -r "$ERF" -Y 'infiniband.bth.opcode == 100 and infiniband.deth.srcqp > 1' 2>/dev/null | wc -l)" 4

@@ -98,7 +98,7 @@ captured() {
 dissects() {
 	local all bad
 	all=$(tshark -r "$TEST_DIR/wire.pcap" -Y infiniband.bth 2>/dev/null | wc -l) &&
-		bad=$(tshark -r "$TEST_DIR/wire.pcap" -Y '!infiniband.bth || _ws.malformed || _ws.expert.severity == error' 2>/dev/null) &&
+		bad=$(tshark_reads -r "$TEST_DIR/wire.pcap" -Y '!infiniband.bth || _ws.malformed || _ws.expert.severity == error' 2>/dev/null) &&
 		[ "$all" -gt 20 ] && [ -z "$bad" ] || { echo "$all packets"; head -n 5 <<<"$bad"; return 1; }
 }
 # flow_port_right - whether all packets of the last capture, of one RC connection, have the source port that
