@@ -17,6 +17,7 @@
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/call.h"
 
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +55,18 @@ static bool others_stopped;
 static bool some_sleep; /* although they were signalled */
 static u64 refuse_until;
 
+/*
+ * Since glibc 2.41 one function makes all calls that are cancellation points, and gets their number
+ * in a register: where a signal finds the thread nothing tells which call it has made, and one that
+ * returns EINTR cannot begin again.
+ */
 bool lend_can_stop(void)
 {
-	return true;
+	const char *version = gnu_get_libc_version();
+	char *end;
+	unsigned long major = strtoul(version, &end, 10);
+
+	return major == 2 && *end == '.' && strtoul(end + 1, NULL, 10) < 41;
 }
 
 static s32 thread_self(void)
@@ -217,7 +227,7 @@ int lend_stop(void)
 	if (lend_is_alone())
 		return 0;
 	start = sys_now();
-	if (start < refuse_until || handler_install())
+	if (!lend_can_stop() || start < refuse_until || handler_install())
 		return -EBUSY;
 	dir = (int)SYS_RET(syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -18,7 +18,7 @@
 /** LEND_SIGNAL - stops threads, unless the program has a handler for it. */
 #define LEND_SIGNAL (SIGRTMAX - 2)
 
-/** lend_can_stop() - whether threads can be stopped on this kind of machine. */
+/** lend_can_stop() - whether threads can be stopped on this kind of machine, with this libc. */
 bool lend_can_stop(void);
 /**
  * lend_stop() - stop the other threads. The caller has the lock of this folder, and takes no other

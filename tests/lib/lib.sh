@@ -204,6 +204,13 @@ tshark_reads() {
 	WIRESHARK_CONFIG_DIR=$TOP/tests/lib/wireshark limit tshark "$@"
 }
 
+# threads_lend - "lent" where memory of programs with several threads is (docs/design/lent-memory.md), else "kept"
+threads_lend() {
+	local version
+	version=$(getconf GNU_LIBC_VERSION) && version=${version#glibc }
+	[ "$(uname -m)" = x86_64 ] && ! printf '%s\n' 2.41 "$version" | sort -VC && echo lent || echo kept
+}
+
 # with_clock COMMAND... - runs COMMAND, which runs both sides, again as long as perftest cannot calibrate its clock.
 # If a test does not use the figures, -F does as well: perftest then prints some in any case.
 with_clock() {

@@ -7,6 +7,7 @@
 n=${TORTURE_N:-$(($(by_setting 300 60) / SLOW))}
 LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))
 export RDMAEMU_LEND=1
+[ "$(threads_lend)" = lent ] || export TORTURE_KEPT=yes
 
 # kill_at_random N - N programs, one after the other, each of which kills itself at a random time
 kill_at_random() {

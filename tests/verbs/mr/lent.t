@@ -7,7 +7,7 @@
 for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent $side lent
 	RDMAEMU_LEND=0 app app_mr_lent $side kept
-	RDMAEMU_LEND=1 app app_mr_lent_threads $side lent
+	RDMAEMU_LEND=1 app app_mr_lent_threads $side "$(threads_lend)"
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 done
 export RDMAEMU_LEND=1
@@ -18,7 +18,7 @@ for side in $SIDES; do
 	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent $side lent
 	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_copy $side
 done
-RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_threads remote lent
+RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_threads remote "$(threads_lend)"
 # Where memory is lent, no program copies by system calls. The fabric process is outside of the filter.
 "$RDMAEMU" fabric stop >/dev/null 2>&1
 check "a fabric" "$RDMAEMU" fabric start
