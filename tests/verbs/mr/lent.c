@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Lent memory: the program finds its data, and its memory as private as before, whatever it does.
- *	app_mr_lent [local|remote] [lent|kept]: whether registered memory is expected to be lent
+ *	app_mr_lent [local|remote] [lent|kept] [lent|kept]: whether registered memory is
+ *	expected to be lent, and that of a program with several threads
  */
 #include "tests/lib/c/vb.h"
 
@@ -22,7 +23,7 @@
 
 static struct vb_side *a, *b;
 static struct vb_pair p;
-static bool expect_lent;
+static bool expect_lent, threads_lend;
 
 static uint8_t *pages_new(size_t len, int prot)
 {
@@ -263,6 +264,7 @@ static void *thread_wait(void *lock)
 
 static void test_thread(void)
 {
+	const size_t want = threads_lend ? SIZE : 0;
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *mr = region_new(at, SIZE);
@@ -272,13 +274,13 @@ static void test_thread(void)
 	pthread_mutex_lock(&lock);
 	if (pthread_create(&thread, NULL, thread_wait, &lock))
 		die("pthread_create");
-	ok(has_lent(at, SIZE, SIZE) && filled(at, SIZE, 13) && peer_reaches(mr->rkey, at + PAGE),
-	   "a second thread: the memory stays lent, and is reached");
+	ok(has_lent(at, SIZE, want) && filled(at, SIZE, 13) && peer_reaches(mr->rkey, at + PAGE),
+	   "a second thread: the memory %s, and is reached", want ? "stays lent" : "goes back");
 	fill(at, SIZE, 14);
 	ok(!ibv_dereg_mr(mr) && is_private(at, SIZE) && filled(at, SIZE, 14),
 	   "deregistered, it is private again");
 	mr = region_new(at, SIZE);
-	ok(has_lent(at, SIZE, SIZE) && peer_reaches(mr->rkey, at), "and lent again");
+	ok(has_lent(at, SIZE, want) && peer_reaches(mr->rkey, at), "registered again: likewise");
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, NULL);
 	ibv_dereg_mr(mr);
@@ -334,6 +336,7 @@ static void test_heap(void)
 int main(int argc, char **argv)
 {
 	expect_lent = argc > 2 && !strcmp(argv[2], "lent");
+	threads_lend = argc > 3 && !strcmp(argv[3], "lent");
 	vb_open_two(argc, argv, &a, &b);
 	vb_pair_fresh(&p, a, b);
 	test_whole_pages();
