@@ -177,4 +177,13 @@ static inline void sys_sleep(u64 ns)
 	syscall(SYS_nanosleep, &ts, NULL);
 }
 
+/** struct dirent_raw - what getdents64(2) returns: entries of @len bytes each. */
+struct dirent_raw {
+	u64 ino;
+	s64 off;
+	u16 len;
+	u8 type;
+	char name[];
+};
+
 #endif

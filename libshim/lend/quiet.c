@@ -20,15 +20,6 @@
 
 #define TASK_LINKS 2u /* of a process without threads */
 
-/* What getdents64(2) returns. */
-struct dirent_raw {
-	u64 ino;
-	s64 off;
-	u16 len;
-	u8 type;
-	char name[];
-};
-
 static int own_threads;
 
 void lend_own_threads(int n)

@@ -38,15 +38,6 @@ struct stopped_thread {
 	struct thread_call call;
 };
 
-/* What getdents64(2) returns. */
-struct dirent_raw {
-	u64 ino;
-	s64 off;
-	u16 len;
-	u8 type;
-	char name[];
-};
-
 static struct stopped_thread threads[MAX_THREADS];
 static u32 n_threads;
 static u32 n_stopped; /* a futex */
