@@ -60,7 +60,7 @@ TRACES_SRC   := $(call sources,traces/formats traces/calls traces/vtrace)
 FABRIC_SRC   := $(call sources,fabric)
 SHIM_SRC     := $(call sources,libshim)
 # Copying between processes, and what programs need, is the same for both sides.
-SHARED_SRC   := $(addprefix fabric/proto/,vmcopy.c vm_span.c lent_map.c rlimit.c seg_map.c program.c preload.c)
+SHARED_SRC   := $(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c rlimit.c seg_map.c program.c preload.c)
 
 REPLAY_SRC   := $(call sources,traces/replay)
 

@@ -10,7 +10,7 @@ LITMUS_TOKEN := tests/litmus/token.c $(addprefix emulator/,engine/token.c engine
 	doorbell.c)
 LITMUS_COMMIT := tests/litmus/commit.c $(addprefix emulator/,transport/cq.c transport/commit.c engine/redo.c)
 LITMUS_SEQUENCE := tests/litmus/sequence.c emulator/clock.c fabric/core/clock.c libshim/verbs/mem.c
-LITMUS_COPY := tests/litmus/copy.c $(addprefix fabric/proto/,vmcopy.c vm_span.c)
+LITMUS_COPY := tests/litmus/copy.c $(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c)
 LITMUS_MODEL := $(call objs,$(addprefix tests/litmus/,model.c undo.c death.c hooks.c))
 LITMUS_MUTANTS := $(patsubst tests/litmus/mutants/%.sed,%,$(wildcard tests/litmus/mutants/*.sed))
 litmus_objs = $(patsubst %.c,$(L)/obj/%.o,$(1))

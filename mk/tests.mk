@@ -95,7 +95,7 @@ WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
 WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) \
-	$(addprefix fabric/proto/,vmcopy.c vm_span.c lent_map.c seg_map.c)
+	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)
 
 # A fabric process with a wire: tests/lib/wire/wire_world.h.
 WIRE_CALLS := socket setsockopt bind close epoll_ctl recvmmsg sendmmsg clock_gettime
@@ -103,7 +103,7 @@ WIRE_LIBS  := $(WIRE_CALLS:%=-Wl,--wrap=%) -lz
 WIRE_SRC   := $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,parse.c parse_link.c suggest.c wire_list.c) \
-	$(addprefix fabric/proto/,vmcopy.c vm_span.c lent_map.c seg_map.c)
+	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)
 
 # Those that test parts of the fabric process.
 U := $(T)/unit

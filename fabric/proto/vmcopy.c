@@ -12,6 +12,7 @@
 
 #include "emulator/transport/eth.h"
 #include "fabric/proto/vmcopy.h"
+#include "fabric/proto/vm_forced.h"
 #include "fabric/proto/vm_span.h"
 
 #define CACHE_LINE  64u
@@ -402,6 +403,18 @@ static bool vm_copy_line(const struct vm_ctx *vm, const struct hca_mem *dst, u64
 	return pid > VM_OWN && vm_write_line(pid, addr, from, len);
 }
 
+/* The spans are those of vm_copy(); copies change them. */
+static int vm_copy_spans(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
+			 const struct hca_mem *src, u64 soff, u64 len, struct span *d,
+			 struct span *s)
+{
+	if (s->pid == VM_OWN)
+		return d->pid == VM_OWN ? vm_copy_local(d, s) : vm_copy_out(d, s, len);
+	if (d->pid == VM_OWN)
+		return vm_copy_in(d, s, len);
+	return vm_copy_across(vm, dst, doff, src, soff, len);
+}
+
 int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 	    u64 soff, u64 len)
 {
@@ -421,11 +434,10 @@ int vm_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff, const 
 		return ret;
 	if (unlikely(s.mixed || d.mixed) && len >= PARTS_MIN)
 		return vm_copy_pieces(vm, dst, doff, src, soff, len);
-	if (s.pid == VM_OWN)
-		return d.pid == VM_OWN ? vm_copy_local(&d, &s) : vm_copy_out(&d, &s, len);
-	if (d.pid == VM_OWN)
-		return vm_copy_in(&d, &s, len);
-	return vm_copy_across(vm, dst, doff, src, soff, len);
+	ret = vm_copy_spans(vm, dst, doff, src, soff, len, &d, &s);
+	if (unlikely(ret == -EFAULT_SRC || ret == -EFAULT_DST))
+		return vm_forced_copy(vm, dst, doff, src, soff, len, ret);
+	return ret;
 }
 
 /** vm_atomic_own() - in this process: atomic for the program's own CPU atomics as well. */
@@ -459,11 +471,13 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 	}
 	if (pid < 0)
 		return pid == VM_GONE ? -ESRCH : -EAGAIN;
-	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old))
+	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old) &&
+	    !vm_forced_word(pid, addr, &old, false))
 		goto fail;
 	want = atomic_result(op, old, compare_add, swap);
 	atomic_begin(res, old, want);
-	if (want != old && vm_write(pid, &to, 1, &remote, 1) != sizeof(want))
+	if (want != old && vm_write(pid, &to, 1, &remote, 1) != sizeof(want) &&
+	    !vm_forced_word(pid, addr, &want, true))
 		goto fail;
 	return 0;
 fail:

@@ -22,7 +22,8 @@
  * that reorders stores, neither holds: there the tail is a call of its own, after a fence. A tail
  * of 3, 5, 6 or 7 bytes takes several stores, or calls, the lowest byte first.
  *
- * Entries of null MRs read as zeros and discard what is written to them.
+ * Entries of null MRs read as zeros and discard what is written to them. Memory of another process
+ * that the CPU's protection forbids is reached nevertheless (vm_forced.h).
  *
  * Addresses come from work requests and are not trusted: the kernel checks remote ones, this file
  * checks segment offsets. Only the own program's registered memory is accessed directly, so it must

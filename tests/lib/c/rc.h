@@ -90,6 +90,8 @@ enum rc_op {
 	RC_COMP,
 	RC_RESIZE,
 	RC_PROTECT,
+	RC_UNMAP,
+	RC_MAP,
 	RC_EXIT,
 };
 
@@ -187,6 +189,9 @@ int end_reg(struct end *e, int index, void *addr, size_t len, int access, bool n
 int end_dereg(struct end *e, int index);
 /** end_protect() - mprotect(2) in the end's process. */
 int end_protect(struct end *e, void *addr, size_t len, int prot);
+/** end_unmap() - munmap(2) in the end's process; end_map(): zeros at that address again. */
+int end_unmap(struct end *e, void *addr, size_t len);
+int end_map(struct end *e, void *addr, size_t len);
 int end_send(struct end *e, const struct rc_wr *wr);
 int end_sends(struct end *e, const struct rc_wr *wr, int n, int *bad);
 int end_recv(struct end *e, const struct rc_wr *wr);

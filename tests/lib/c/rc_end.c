@@ -355,6 +355,20 @@ int end_protect(struct end *e, void *addr, size_t len, int prot)
 	return call(e, &req);
 }
 
+int end_unmap(struct end *e, void *addr, size_t len)
+{
+	struct rc_req req = { .op = RC_UNMAP, .addr = (uintptr_t)addr, .len = len };
+
+	return call(e, &req);
+}
+
+int end_map(struct end *e, void *addr, size_t len)
+{
+	struct rc_req req = { .op = RC_MAP, .addr = (uintptr_t)addr, .len = len };
+
+	return call(e, &req);
+}
+
 static int post(struct end *e, enum rc_op op, const struct rc_wr *wr, int n, int *bad)
 {
 	struct rc_req req = { .op = op, .n = n };

@@ -339,6 +339,14 @@ static int serve_comp(struct rc_side *s, const struct rc_req *req)
 	return cq == s->rcq;
 }
 
+static int serve_map(void *at, size_t len)
+{
+	return mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		    0) == at
+		       ? 0
+		       : -1;
+}
+
 void rc_serve(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep)
 {
 	struct ibv_qp_attr attr = req->attr;
@@ -371,6 +379,12 @@ void rc_serve(struct rc_side *s, const struct rc_req *req, struct rc_rep *rep)
 		break;
 	case RC_PROTECT:
 		rep->ret = mprotect((void *)(uintptr_t)req->addr, req->len, req->n);
+		break;
+	case RC_UNMAP:
+		rep->ret = munmap((void *)(uintptr_t)req->addr, req->len);
+		break;
+	case RC_MAP:
+		rep->ret = serve_map((void *)(uintptr_t)req->addr, req->len);
 		break;
 	case RC_SEND:
 		rep->ret = serve_send(s, req, rep);

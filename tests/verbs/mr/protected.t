@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one nodes fabrics
+# A device reaches registered memory whose owner has taken its own rights away by mprotect(2).
+. "$(dirname "$0")/../../lib/lib.sh"
+app app_mr_protected
+export RUN_FLAGS='--isolated --fabric isolated'
+app app_mr_protected
+done_testing
