@@ -4,19 +4,12 @@
 # A page of `rdmaemu report` in Chromium: its first sentence, the ladder by keyboard and mouse, dark and light, 360
 # pixels, names for screen readers, names that are markup, and 100,000 packets.
 . "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/failed_run.sh"
 need python3 ib_send_bw chromium
 
 R=$RDMAEMU
 cd "$TEST_DIR" || exit 1
-port=$(free_port)
-"$R" fabric start
-"$R" run --node a -- ib_send_bw -F -n 20 -s 3000 -p "$port" >/dev/null 2>&1 &
-server=$!
-check 'a server' wait_listen "$port" $server
-"$R" fault add 'cut: drop opcode=SEND_MIDDLE after=9' 'idle: drop opcode=ATOMIC_CMP_AND_SWP'
-limit "$R" run --node b --report run.html --check -- ib_send_bw -F -n 20 -s 3000 -p "$port" a >/dev/null 2>&1
-kill $server 2>/dev/null
-wait $server 2>/dev/null
+failed_run run.html
 cat >evil.json <<'END'
 {"ts": 5, "kind": "completion", "severity": "error", "status": "<b>", "peer": 7, "text": ["x"], "who":
  {"name": "</script><script>document.title = 'evil'</script>", "pid": {}}}

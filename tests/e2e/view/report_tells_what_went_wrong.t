@@ -4,6 +4,7 @@
 # `rdmaemu report` and `rdmaemu run --report`: the page has all that the run has left, and nothing in it can leave its
 # place: it is valid HTML, whatever programs are called.
 . "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/failed_run.sh"
 need python3 ib_send_bw
 
 R=$RDMAEMU
@@ -13,17 +14,8 @@ data() {
 	python3 "$TOP/tests/lib/py/report_page.py" "$@"
 }
 
-# A run that fails: from the tenth on, all packets of one opcode are lost.
-port=$(free_port)
-"$R" fabric start
-"$R" run --node a -- ib_send_bw -F -n 20 -s 3000 -p "$port" >/dev/null 2>&1 &
-server=$!
-check 'a server' wait_listen "$port" $server
-"$R" fault add 'cut: drop opcode=SEND_MIDDLE after=9' 'idle: drop opcode=ATOMIC_CMP_AND_SWP'
 status=0
-TMPDIR=$PWD/tmp limit "$R" run --node b --report run.html --check -- ib_send_bw -F -n 20 -s 3000 -p "$port" a >/dev/null 2>&1 || status=$?
-kill $server 2>/dev/null
-wait $server 2>/dev/null
+failed_run run.html "$PWD/tmp" || status=$?
 is 'the status is that of the program' "$(data run.html "d['run']['exit_status']")" "$status"
 is 'it has failed' "$((status > 0))" 1
 is 'no file is left' "$(ls tmp)" ''
