@@ -200,6 +200,10 @@ struct roce_pkt {
 
 /** roce_headers() - enum roce_hdr of a BTH opcode; 0: the opcode is not defined. */
 u32 roce_headers(u8 opcode);
+/** roce_is_nak() - whether the syndrome of an AETH is a NAK or an RNR NAK. */
+bool roce_is_nak(u8 syndrome);
+/** roce_syndrome_name() - "ACK", "RNR NAK", "NAK sequence" ... */
+const char *roce_syndrome_name(u8 syndrome);
 /**
  * roce_is_response() - whether it is an ACK, a READ response or an atomic response, of RC, RD or
  * XRC.

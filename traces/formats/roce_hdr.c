@@ -174,3 +174,21 @@ void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p)
 		if (hdrs & f->hdr)
 			member_set(p, f, be_get(in + hdr_offset(hdrs, f->hdr) + f->at, f->bytes));
 }
+
+bool roce_is_nak(u8 syndrome)
+{
+	return syndrome & 0x60;
+}
+
+/* Bits 6 and 5 tell the kind (9.7.5.2.1), the lower five the NAK's code, or the RNR timer. */
+const char *roce_syndrome_name(u8 syndrome)
+{
+	static const char *const naks[] = { "NAK sequence", "NAK invalid request",
+					    "NAK remote access", "NAK remote operation" };
+
+	if (!roce_is_nak(syndrome))
+		return "ACK";
+	if ((syndrome & 0x60) == 0x20)
+		return "RNR NAK";
+	return (syndrome & 0x1fu) < ARRAY_SIZE(naks) ? naks[syndrome & 0x1f] : "NAK";
+}

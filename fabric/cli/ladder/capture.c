@@ -134,19 +134,6 @@ static bool label_mad(const struct roce_pkt *r, struct ladder_step *s)
 	return true;
 }
 
-static const char *label_acknowledgement(u8 syndrome, bool *bad)
-{
-	static const char *const naks[] = { "NAK sequence", "NAK invalid request",
-					    "NAK remote access", "NAK remote operation" };
-
-	*bad = syndrome & 0x60;
-	if (!*bad)
-		return "ACK";
-	if ((syndrome & 0x60) == AETH_RNR_NAK)
-		return "RNR NAK";
-	return (syndrome & 0x1fu) < ARRAY_SIZE(naks) ? naks[syndrome & 0x1f] : "NAK";
-}
-
 static void label_packet(const struct roce_pkt *r, struct ladder_step *s)
 {
 	const char *name = fault_op_name(r->opcode & 31u);
@@ -159,7 +146,9 @@ static void label_packet(const struct roce_pkt *r, struct ladder_step *s)
 	else if (r->wrong & ROCE_BAD_OPCODE)
 		name = "unknown opcode";
 	else if ((r->opcode & 31) == ROCE_ACK)
-		name = label_acknowledgement(r->syndrome, &s->bad);
+		name = roce_syndrome_name(r->syndrome);
+	if ((r->opcode & 31) == ROCE_ACK && r->opcode != ROCE_OPCODE_CNP)
+		s->bad = roce_is_nak(r->syndrome);
 	n = snprintf(s->label, sizeof(s->label), "%s qp 0x%x psn 0x%06x", name, r->dqpn, r->psn);
 	if (n > 0 && r->payload_len)
 		snprintf(s->label + n, sizeof(s->label) - (size_t)n, ", %u B", r->payload_len);

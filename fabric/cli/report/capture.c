@@ -125,7 +125,7 @@ static u32 capture_label(struct report_packets *p, const struct roce_pkt *r)
 static bool capture_is_notable(const struct report_row *row)
 {
 	return row->flags || row->note || row->label ||
-	       ((row->opcode & 31) == ROCE_ACK && row->syndrome & 0x60);
+	       ((row->opcode & 31) == ROCE_ACK && roce_is_nak(row->syndrome));
 }
 
 static void capture_keep_bytes(struct capture_pass *c, struct report_row *row,

@@ -368,6 +368,19 @@ static void test_limits(void)
 #undef TOO_WIDE
 }
 
+static void test_syndromes(void)
+{
+	CU_ASSERT_FALSE(roce_is_nak(0x00));
+	CU_ASSERT_FALSE(roce_is_nak(0x1f));
+	CU_ASSERT_STRING_EQUAL(roce_syndrome_name(0x1f), "ACK");
+	CU_ASSERT_TRUE(roce_is_nak(0x2e));
+	CU_ASSERT_STRING_EQUAL(roce_syndrome_name(0x2e), "RNR NAK");
+	CU_ASSERT_TRUE(roce_is_nak(0x60));
+	CU_ASSERT_STRING_EQUAL(roce_syndrome_name(0x60), "NAK sequence");
+	CU_ASSERT_STRING_EQUAL(roce_syndrome_name(0x63), "NAK remote operation");
+	CU_ASSERT_STRING_EQUAL(roce_syndrome_name(0x64), "NAK");
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -381,6 +394,7 @@ int main(void)
 		{ "the identification that a socket does not show", test_ip_id },
 		{ "the kernel's frames are made again byte for byte", test_rxe },
 		{ "limits", test_limits },
+		{ "what an AETH says", test_syndromes },
 		{ NULL, NULL },
 	};
 
