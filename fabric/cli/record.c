@@ -25,7 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FD_HIGH 950 /* where programs do not expect to get one */
+#define CLOCK_ENV "RDMAEMU_RECORD_CLOCK" /* read by the recorder */
+#define FD_HIGH	  950 /* where programs do not expect to get one */
 
 /* --- the file "trace" ------------------------------------------------------------------------- */
 
@@ -213,11 +214,26 @@ int record_start(struct opts *o, char **argv)
 		return print_error("%s: %s", o->out, strerror(errno));
 	if (run_find_tap(lib))
 		return -1;
-	if (run_preload(lib) || setenv("RDMAEMU_RECORD", dir, 1) ||
+	if (run_preload(lib) || setenv(RECORD_ENV, dir, 1) ||
 	    (o->real && setenv("RDMAEMU_RECORD_REAL", "1", 1)) ||
 	    (o->payload[0] && setenv("RDMAEMU_RECORD_PAYLOAD", o->payload, 1)))
 		return print_error("environment: %s", strerror(errno));
 	return 0;
+}
+
+int record_note_clock(const struct opts *o, int sock)
+{
+	struct proto_msg m = { .op = PROTO_CLOCK, .clock.what = PROTO_CLOCK_SHOW };
+	char text[64];
+	int ret = sock < 0 ? 0 : ctl_call(sock, &m, NULL);
+
+	if (ret)
+		return ctl_print_error(o, ret);
+	if (sock < 0 || !m.clock.running)
+		return unsetenv(CLOCK_ENV);
+	snprintf(text, sizeof(text), "%llu %llu %u", (unsigned long long)m.clock.real,
+		 (unsigned long long)m.clock.now, m.clock.ppm);
+	return setenv(CLOCK_ENV, text, 1) ? print_error("environment: %s", strerror(errno)) : 0;
 }
 
 int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
@@ -232,7 +248,12 @@ int verb_record(struct opts *o, const struct fabric_paths *p, int argc, char **a
 		return EXIT_USAGE;
 	if (o->real == REAL_NO)
 		return verb_run(o, p, argc, argv);
-	if (record_start(o, argv) || program_arrange_preload(argv[0]))
+	if (o->report[0]) {
+		print_error("record: --report: expected a fabric; 'rdmaemu report' makes a page of "
+			    "the trace");
+		return EXIT_USAGE;
+	}
+	if (record_start(o, argv) || record_note_clock(o, -1) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
 	return real_run(o, argv);
 }

@@ -5,6 +5,8 @@
 
 #include "fabric/common/opts.h"
 
+#define RECORD_ENV "RDMAEMU_RECORD" /* the trace directory of a program that is recorded */
+
 /* run.c. Each: 0, or -1 after one line on stderr. */
 
 /** run_find_shim() - find the library with the emulated device. */
@@ -23,6 +25,13 @@ int run_print_exec_error(const char *program, int err);
  * @argv: the program and its arguments
  */
 int record_start(struct opts *o, char **argv);
+
+/**
+ * record_note_clock() - let the recorder note what the fabric's time is, so that calls and packets
+ * stand on one axis. A clock that is moved by hand has no rate: nothing is noted.
+ * @sock: connection with the fabric; -1: the program has none
+ */
+int record_note_clock(const struct opts *o, int sock);
 
 /**
  * record_make() - make the trace directory @out of @o, or fill an empty one, and hold it open:

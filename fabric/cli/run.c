@@ -288,6 +288,12 @@ static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32
 	return run_end_as(o, result > written ? result : written, status);
 }
 
+/* Also for a program that is recorded by a command around this one, on another fabric. */
+static int run_note_clock(const struct opts *o, int sock)
+{
+	return o->out[0] || getenv(RECORD_ENV) ? record_note_clock(o, sock) : 0;
+}
+
 int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv)
 {
 	static struct fabric_paths real;
@@ -328,7 +334,7 @@ int verb_run(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	o->chaos_seed = m.lease.chaos_seed;
 	o->faults = m.lease.faults || o->scenario[0];
 	if (run_set_env(o, p, &m) || run_set_check_env(o) || (o->out[0] && record_start(o, argv)) ||
-	    run_capture_start(o, p) || program_arrange_preload(argv[0]))
+	    run_note_clock(o, sock) || run_capture_start(o, p) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
 	parent = run_report_is_wanted(o, p) || run_result_is_wanted(o) || report_run_is_wanted(o);
 	if (run_end_lease_setup(o, sock, m.flags, parent))

@@ -342,6 +342,7 @@ enum proto_clock_what {
  * struct proto_clock - the fabric's clock. Times are fabric time since the fabric's start, ns.
  * @ppm: speed while it runs, in millionths of real time
  * @now, @running: out
+ * @real: out: CLOCK_MONOTONIC at @now
  * @next: out: the next deadline of the engine, ~0: there is none
  */
 struct proto_clock {
@@ -349,6 +350,7 @@ struct proto_clock {
 	u32 ppm;
 	u64 ns;
 	u64 now;
+	u64 real;
 	u64 next;
 	u32 running;
 	u32 pad;

@@ -24,7 +24,8 @@ static void clock_fill_reply(const struct fabric *f, struct proto_clock *k)
 {
 	u64 next = work_deadline(f);
 
-	k->now = fabric_ns(f) - f->started;
+	k->real = real_ns();
+	k->now = hca_clock_at(&f->hca->clock, k->real) - f->started;
 	k->next = next == NEVER ? NEVER : next > f->started ? next - f->started : 0;
 	k->ppm = f->clock.ppm;
 	k->running = clock_is_running(f);

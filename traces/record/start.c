@@ -28,6 +28,7 @@
 #define ENV_PER_WR  "RDMAEMU_RECORD_PER_WR"
 #define ENV_MEMORY  "RDMAEMU_RECORD_MEMORY"
 #define ENV_PART    "RDMAEMU_RECORD_PART" /* more lines for the file "program" */
+#define ENV_CLOCK   "RDMAEMU_RECORD_CLOCK" /* the fabric's time, for the file "program" */
 #define ENV_REAL                                                                                   \
 	"RDMAEMU_RECORD_REAL" /* record other devices than the emulator's: write a profile */
 
@@ -127,22 +128,23 @@ static void rec_init_put_command(char *line, size_t cap)
 static int rec_init_write_program(void)
 {
 	const char *node = getenv("RDMAEMU_NODE"), *part = getenv(ENV_PART),
-		   *number = getenv("RDMAEMU_NODE_NUMBER");
+		   *number = getenv("RDMAEMU_NODE_NUMBER"), *clock = getenv(ENV_CLOCK);
 	static char text[2 * sizeof(about_command)];
 	char name[64];
 	int n;
 
 	rec_init_put_command(about_command, sizeof(about_command));
-	n = snprintf(
-		text, sizeof(text),
-		"name %s\ncommand %s\npid %d\nparent %d\nnode %s\nnode-number %s\npayload %s\n%s",
-		rec_init_proc_text("/proc/self/comm", name, sizeof(name)), about_command,
-		(int)getpid(), (int)getppid(), node && *node ? node : "node0",
-		number && *number ? number : "0",
-		rec.payload == REC_FULL	  ? "full"
-		: rec.payload == REC_HASH ? "hash"
-					  : "none",
-		part ? part : "");
+	n = snprintf(text, sizeof(text),
+		     "name %s\ncommand %s\npid %d\nparent %d\nnode %s\nnode-number %s\npayload "
+		     "%s\n%s%s%s%s",
+		     rec_init_proc_text("/proc/self/comm", name, sizeof(name)), about_command,
+		     (int)getpid(), (int)getppid(), node && *node ? node : "node0",
+		     number && *number ? number : "0",
+		     rec.payload == REC_FULL   ? "full"
+		     : rec.payload == REC_HASH ? "hash"
+					       : "none",
+		     clock ? "fabric-clock " : "", clock ? clock : "", clock ? "\n" : "",
+		     part ? part : "");
 	if (n < 0 || (size_t)n >= sizeof(text))
 		return -EMSGSIZE;
 	return vt_writer_put_file(&rec.w, "program", text, (size_t)n);
