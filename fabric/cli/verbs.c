@@ -51,7 +51,7 @@ static const struct verb verbs[] = {
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_FRESH) | OPT_BIT(OPT_CONTROL) |
 		   OPT_BIT(OPT_OUT) | OPT_BIT(OPT_PAYLOAD) | OPT_BIT(OPT_REAL) |
-		   OPT_BIT(OPT_REAL_DIRECT) | OPT_BIT(OPT_WIRE) | LEND,
+		   OPT_BIT(OPT_REAL_DIRECT) | OPT_BIT(OPT_WIRE) | OPT_BIT(OPT_REPORT) | LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

@@ -96,10 +96,8 @@ static int file_add(struct report *r, const char *path)
 
 	if (stat(path, &st))
 		return print_error("report: %s: %s", path, strerror(errno));
-	if (S_ISDIR(st.st_mode)) {
-		report_add_source(r, "trace", path);
+	if (S_ISDIR(st.st_mode))
 		return report_add_trace(r, path);
-	}
 	ret = capture_file_open(&f, path);
 	if (ret)
 		return file_add_text(r, path);

@@ -28,6 +28,7 @@ void report_end(struct report *r)
 	for (i = 0; i < r->packets.n_files; i++)
 		free((void *)(uintptr_t)r->packets.file[i]);
 	packets_free(&r->packets);
+	calls_free(&r->calls);
 }
 
 void report_append(struct report *r, const char *list, struct json_object *one)

@@ -26,6 +26,7 @@ EMBED(style, "style.css");
 EMBED(body, "body.html");
 EMBED(dom, "dom.js");
 EMBED(packets, "packets.js");
+EMBED(calls, "calls.js");
 EMBED(summary, "summary.js");
 EMBED(ladder, "ladder.js");
 EMBED(draw, "ladder_draw.js");
@@ -36,9 +37,9 @@ EMBED(memory, "memory.js");
 EMBED(main, "main.js");
 
 static const char *const scripts[] = {
-	report_dom_text,    report_packets_text, report_summary_text, report_detail_text,
-	report_draw_text,   report_ladder_text,	 report_plots_text,   report_tables_text,
-	report_memory_text, report_main_text,
+	report_dom_text,    report_packets_text, report_calls_text,  report_summary_text,
+	report_detail_text, report_draw_text,	 report_ladder_text, report_plots_text,
+	report_tables_text, report_memory_text,	 report_main_text,
 };
 
 bool report_is_page_name(const char *path)
@@ -109,6 +110,9 @@ static int page_print(struct report *r, FILE *out, const char *title)
 		fputs(scripts[i], out);
 	fputs("</script>\n<script type=\"text/plain\" id=\"packets\">", out);
 	ret = r->packets.n ? packets_print(&r->packets, out) : 0;
+	fputs("</script>\n<script type=\"text/plain\" id=\"calls\">", out);
+	if (!ret && r->calls.n)
+		ret = calls_print(&r->calls, out);
 	fputs("</script>\n<script>reportBegin();</script>\n</body>\n</html>\n", out);
 	return json_end() ? -ENOMEM : ret;
 }
@@ -135,6 +139,9 @@ int report_write_page(struct report *r, const char *path)
 		return -1;
 	if (r->packets.n_files)
 		json_add(r->doc, "packets", packets_about(&r->packets));
+	calls_sort(&r->calls);
+	if (r->calls.n)
+		json_add(r->doc, "calls", calls_about(&r->calls));
 	out = fopen(path, "we");
 	if (!out)
 		return print_error("%s: %s", path, strerror(errno));

@@ -7,7 +7,8 @@
  *  - packed.c: compressed text in the page
  *  - strings.c: a table of texts, each once
  *  - capture.c, columns.c: packets of captures, and their columns in the page
- *  - documents.c, trace.c, memory.c: journals, rules, findings; traces of verbs
+ *  - call_columns.c: calls of recorded programs, as columns in the page
+ *  - documents.c, trace.c, calls.c, memory.c: journals, rules, findings; traces of verbs
  *  - page.c: the page, with the viewer of viewer/
  *  - command.c, run.c: where the data comes from
  */
@@ -22,6 +23,7 @@
 #define REPORT_PACKETS 1000000u /* the latest ones that a page has */
 #define REPORT_FRAMES  100000u /* packets of which it has the first bytes */
 #define REPORT_BYTES   96u /* of each of them */
+#define REPORT_CALLS   200000u /* the latest ones of a trace that a page has */
 #define REPORT_HOSTS   1024u
 #define REPORT_FLOWS   16384u
 #define REPORT_FILES   64u
@@ -134,6 +136,56 @@ struct json_object *packets_about(const struct report_packets *p);
 /** packets_print() - print the columns, compressed. Return: 0 or -ENOMEM. */
 int packets_print(const struct report_packets *p, FILE *out);
 
+/* --- call_columns.c --- */
+
+/** enum report_call_flag - what is special about a call. */
+enum report_call_flag {
+	REPORT_CALL_FAILED = 1 << 0, /* it has failed, or found a completion with an error */
+	REPORT_CALL_INTO = 1 << 1, /* it hands the device something */
+	REPORT_CALL_WR = 1 << 2, /* it has a wr_id */
+};
+
+/**
+ * struct report_call - a call of a recorded program.
+ * @program: its place in the document's list of programs
+ * @name, @text: numbers of texts: the function, and what it was about
+ * @qpn: 0: unknown
+ * @order: its place before calls_sort()
+ */
+struct report_call {
+	u64 ns;
+	u64 took_ns;
+	u64 wr_id;
+	u32 program;
+	u32 name, text;
+	u32 qpn;
+	u32 order;
+	u32 flags;
+};
+
+/**
+ * struct report_calls - calls of all traces.
+ * @total: of the traces; @n: those that the page has
+ * @n_programs: of the traces so far
+ * @own_time: times are since the begin of their trace, not the fabric's
+ */
+struct report_calls {
+	struct report_call *row;
+	u32 n;
+	u64 total;
+	u32 n_programs;
+	bool own_time;
+	struct report_strings strings;
+};
+
+/** calls_sort() - sort them by time. */
+void calls_sort(struct report_calls *c);
+/** calls_about() - what the calls' columns refer to. */
+struct json_object *calls_about(const struct report_calls *c);
+/** calls_print() - print the columns, compressed. Return: 0 or -ENOMEM. */
+int calls_print(const struct report_calls *c, FILE *out);
+void calls_free(struct report_calls *c);
+
 /* --- documents.c --- */
 
 /**
@@ -144,6 +196,7 @@ struct report {
 	const struct opts *o;
 	struct json_object *doc;
 	struct report_packets packets;
+	struct report_calls calls;
 };
 
 /** report_begin() - begin a report. Return: 0 or -ENOMEM. */
@@ -166,7 +219,10 @@ int report_add_capture(struct report *r, const char *path);
 
 /* --- trace.c --- */
 
-/** report_add_trace() - add a trace directory. Return: 0, or -1 after one line on stderr. */
+/**
+ * report_add_trace() - add a trace directory, and its capture.
+ * Return: 0, or -1 after one line on stderr.
+ */
 int report_add_trace(struct report *r, const char *path);
 
 /* --- page.c --- */

@@ -68,7 +68,7 @@ int report_run_prepare(struct opts *o)
 	atexit(run_remove_dir);
 	if (o->check[0] && !o->check_json[0])
 		snprintf(o->check_json, sizeof(o->check_json), "%.4000s/findings.json", run_dir);
-	if (o->capture[0] || o->real == REAL_RULES)
+	if (o->capture[0] || o->wire || o->real == REAL_RULES)
 		return 0;
 	snprintf(o->capture, sizeof(o->capture), "%.4000s/packets.pcapng", run_dir);
 	o->ring_size = RUN_RING;
@@ -99,6 +99,8 @@ static void run_add_program(struct report *r, char **argv, int status,
 	json_add(o, "command", run_command(argv));
 	json_add_int(o, "began_at", began->day);
 	json_add_int(o, "took_ns", real_ns() - began->ns);
+	if (r->o->real == REAL_RULES)
+		json_add(o, "real", json_object_new_boolean(true));
 	if (WIFSIGNALED(status)) {
 		json_add_int(o, "signal", (u64)WTERMSIG(status));
 		json_add_str(o, "signal_name", strsignal(WTERMSIG(status)));
@@ -187,7 +189,8 @@ static int run_add_ring(struct report *r)
 
 static int run_add_packets(struct report *r, const struct opts *o)
 {
-	if (o->real == REAL_RULES || !strcmp(o->capture, "-"))
+	/* Those of a trace are added with it. */
+	if (o->real == REAL_RULES || o->wire || !strcmp(o->capture, "-"))
 		return 0;
 	if (!strncmp(o->capture, run_dir, strlen(run_dir)))
 		return run_add_ring(r);
@@ -209,6 +212,8 @@ static int run_add_all(struct report *r, const struct opts *o, const struct fabr
 		return ret;
 	}
 	ret = run_add_findings(r, o);
+	if (!ret && o->out[0])
+		ret = report_add_trace(r, o->out);
 	return ret ? ret : run_add_packets(r, o);
 }
 

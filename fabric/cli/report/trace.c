@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs of a trace in a report: work requests, completions by status, latencies by opcode. */
+#include "fabric/cli/report/calls.h"
 #include "fabric/cli/report/memory.h"
 #include "fabric/common/json.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Buckets that are not empty, as the time at which they begin and the number in them. */
 static struct json_object *trace_buckets(const struct vt_lat *l)
@@ -113,6 +116,42 @@ static int trace_add_memory(struct report *r, const struct vt_dir *d)
 	return 0;
 }
 
+/* Return: 0 or -ENOMEM */
+static int trace_add_calls(struct report *r, const struct vt_dir *d)
+{
+	struct export x = { .begin = ~0ULL };
+	int ret = -ENOMEM;
+	u32 i;
+
+	x.prog = calloc(d->n_progs + 1, sizeof(*x.prog));
+	for (i = 0; x.prog && i < d->n_progs; i++)
+		x.prog[x.n_progs++].p = &d->prog[i];
+	if (x.prog)
+		ret = export_scan(&x);
+	if (!ret)
+		ret = report_calls_add(r, d, &x);
+	export_free(&x);
+	return ret;
+}
+
+/* The packets that `rdmaemu record --capture` has captured. Return: 0, or -1 after one line. */
+static int trace_add_wire(struct report *r, const char *path)
+{
+	char wire[PATH_MAX];
+
+	if (snprintf(wire, sizeof(wire), "%s/wire.pcapng", path) >= (int)sizeof(wire) ||
+	    access(wire, R_OK))
+		return 0;
+	return report_add_capture(r, wire);
+}
+
+static void trace_add_source(struct report *r, const struct vt_dir *d, const char *path)
+{
+	const char *real = vt_info_get(&d->about, "real");
+
+	report_add_source(r, real && !strcmp(real, "yes") ? "real trace" : "trace", path);
+}
+
 int report_add_trace(struct report *r, const char *path)
 {
 	static struct vt_sum s;
@@ -124,6 +163,7 @@ int report_add_trace(struct report *r, const char *path)
 	ret = vt_dir_open(&d, path, &err);
 	if (ret)
 		return print_error("report: %s", err.text);
+	trace_add_source(r, &d, path);
 	for (i = 0; i < d.n_progs && !ret; i++) {
 		ret = trace_sum_program(&d.prog[i], &s);
 		if (!ret)
@@ -131,6 +171,8 @@ int report_add_trace(struct report *r, const char *path)
 	}
 	if (!ret)
 		ret = trace_add_memory(r, &d);
+	if (!ret)
+		ret = trace_add_calls(r, &d);
 	vt_dir_close(&d);
-	return ret ? print_error("report: %s", strerror(-ret)) : 0;
+	return ret ? print_error("report: %s", strerror(-ret)) : trace_add_wire(r, path);
 }

@@ -187,24 +187,6 @@ static int export_programs(struct export *x)
 	return ret;
 }
 
-static void export_free(struct export *x)
-{
-	struct export_program *p;
-	u32 i, kind, k;
-
-	for (i = 0; i < x->n_progs; i++) {
-		p = &x->prog[i];
-		for (kind = 0; kind < EXPORT_QUEUES; kind++) {
-			for (k = 0; k < p->n_queues[kind]; k++)
-				free(p->queue[kind][k].wr);
-			free(p->queue[kind]);
-		}
-		free(p->qp);
-		free(p->id);
-	}
-	free(x->prog);
-}
-
 /* Return: exit status. */
 static int export_dir(const struct opts *o, const struct vt_dir *d)
 {

@@ -123,6 +123,9 @@ struct export_qp *export_qp_of(const struct export_program *p, u32 ordinal);
  */
 int export_scan(struct export *x);
 
+/** export_free() - free the tables of all programs. */
+void export_free(struct export *x);
+
 /* --- export_wr.c --- */
 
 /** export_post() - work requests are posted. Return: 0 or -ENOMEM */

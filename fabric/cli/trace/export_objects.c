@@ -303,3 +303,21 @@ int export_scan(struct export *x)
 		}
 	return 0;
 }
+
+void export_free(struct export *x)
+{
+	struct export_program *p;
+	u32 i, kind, k;
+
+	for (i = 0; i < x->n_progs; i++) {
+		p = &x->prog[i];
+		for (kind = 0; kind < EXPORT_QUEUES; kind++) {
+			for (k = 0; k < p->n_queues[kind]; k++)
+				free(p->queue[kind][k].wr);
+			free(p->queue[kind]);
+		}
+		free(p->qp);
+		free(p->id);
+	}
+	free(x->prog);
+}

@@ -172,8 +172,7 @@ static void trace_sum_poll(struct vt_sum *s, struct queues *all, const struct vt
 	}
 }
 
-/* A call has failed if its result is NULL, -1 or an error's name. */
-static bool trace_call_has_failed(const char *line)
+bool trace_call_has_failed(const char *line)
 {
 	const char *out = strstr(line, " = ");
 

@@ -61,6 +61,8 @@ struct vt_sum {
 
 /** trace_sum_program() - count a program's records. Return: 0 or -ENOMEM. */
 int trace_sum_program(const struct vt_program *p, struct vt_sum *s);
+/** trace_call_has_failed() - whether a recorded line has NULL, -1 or an error as its result. */
+bool trace_call_has_failed(const char *line);
 /** trace_latency_bucket_begin() - the shortest time of a bucket. */
 u64 trace_latency_bucket_begin(u32 i);
 /** trace_latency_at() - the latency that @of_1000 of 1000 do not exceed. */

@@ -2,7 +2,7 @@
 """The data of a page of `rdmaemu report`, as docs/design/report.md describes it.
 
 usage: report_page.py PAGE EXPRESSION...    prints the value of each Python expression; in them d is the document, p
-                                            the columns of packets, and page the whole text
+                                            the columns of packets, c those of calls, and page the whole text
 """
 import base64
 import html.parser
@@ -33,18 +33,20 @@ class Scripts(html.parser.HTMLParser):
             self.text[self.id] += data
 
 
+def unpack(packed):
+    return json.loads(zlib.decompress(base64.b64decode(packed, validate=True))) if packed else None
+
+
 def read(path):
-    """The document, the columns of packets or None, and the page."""
+    """The document, the columns of packets or None, the page, and the columns of calls or None."""
     with open(path, encoding='utf-8') as f:
         page = f.read()
     scripts = Scripts()
     scripts.feed(page)
-    packed = scripts.text['packets']
-    columns = json.loads(zlib.decompress(base64.b64decode(packed, validate=True))) if packed else None
-    return json.loads(scripts.text['report']), columns, page
+    return json.loads(scripts.text['report']), unpack(scripts.text['packets']), page, unpack(scripts.text['calls'])
 
 
 if __name__ == '__main__':
-    d, p, page = read(sys.argv[1])
+    d, p, page, c = read(sys.argv[1])
     for expression in sys.argv[2:]:
         print(eval(expression))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ladder: which packets and entries it has, where they stand, and how it is used.
+ * The ladder: which packets, calls and entries it has, where they stand, and how it is used. An
+ * item is a packet's number, or negative: -1 - n for entry n, and those of calls after them.
  *
  * The height of a row is the zoom. The pause before an item is drawn in proportion to it, where the
  * median of all pauses is a row, but takes at least a row and at most FOLD_PIXELS more.
@@ -9,29 +10,41 @@
 const LANES_MAX = 8; /* where lanes are no hosts */
 const FOLD_PIXELS = 40, ROW_MIN = 0.005, ROW_MAX = 40, ROW_FIRST = 20;
 
-function ladderView(report, packets) {
+function ladderView(report, packets, calls) {
 	const p = packets, entries = list(report.journal).filter(e => Number.isFinite(e.ts));
-	const programs = queuePairPrograms(report);
+	const programs = queuePairPrograms(report, calls);
 	const view = {
-		report, packets, entries, row: ROW_FIRST, selected: -1, n: 0, drawn: 0, filter: {},
+		report, packets, calls, entries, row: ROW_FIRST, selected: -1, n: 0, drawn: 0, filter: {},
 		lanes: [], laneOf: () => 0, colours: colours(), width: 0, height: 0, items: new Int32Array(0), pos: new Float64Array(0),
 		scale: 1,
 	};
 
-	view.itemTime = k => view.items[k] < 0 ? number(entries[-view.items[k] - 1].ts) : p.base + p.time[view.items[k]];
+	view.entryOf = item => -1 - item < entries.length ? entries[-1 - item] : undefined;
+	view.callOf = item => -1 - item - entries.length;
+	view.callTime = i => calls.base + calls.time[i];
+	view.timeOf = item => {
+		if (item >= 0)
+			return p.base + p.time[item];
+		const e = view.entryOf(item);
+		return e ? number(e.ts) : view.callTime(view.callOf(item));
+	};
+	view.itemTime = k => view.timeOf(view.items[k]);
 	view.top = () => byId('ladder-box').scrollTop * view.scale;
 	view.programOf = (host, qpn) => programs.get(`${text(object(p.about.hosts[host]).node)} ${text(qpn)}`) || '';
-	view.entryLane = e => {
-		const node = object(e.who).node;
-		const host = p.about.hosts.findIndex(h => h.node !== undefined && h.node === node);
+	/* The lane of a program, or that of its node. */
+	view.whoLane = (who, qpn) => {
+		const own = view.lanes.indexOf(programName(who));
+		const host = p.about.hosts.findIndex(h => h.node !== undefined && h.node === who.node);
 
-		return host < 0 ? 0 : view.laneOf(host, object(e.who).qpn);
+		return own >= 0 ? own : host < 0 ? 0 : view.laneOf(host, qpn);
 	};
+	view.entryLane = e => view.whoLane(object(e.who), object(e.who).qpn);
+	view.callLane = i => view.whoLane(callProgram(calls, i), callQpn(calls, i));
 	return view;
 }
 
-/* Programs by "NODE QPN", as the journal and the status name them. */
-function queuePairPrograms(report) {
+/* Programs by "NODE QPN", as the journal, the status and traces name them. */
+function queuePairPrograms(report, calls) {
 	const all = new Map();
 	const know = who => {
 		if (who.qpn !== undefined && who.name)
@@ -44,6 +57,9 @@ function queuePairPrograms(report) {
 		know(object(e.who));
 		know(object(e.peer));
 	}
+	for (let i = 0; i < calls.n; i++)
+		if (calls.qpn[i])
+			all.set(`${text(callProgram(calls, i).node)} ${calls.qpn[i]}`, programName(callProgram(calls, i)));
 	return all;
 }
 
@@ -80,6 +96,18 @@ function entryIsWanted(view, e) {
 	return !f.connection || sides.some(s => view.connectionQps.has(s.qpn));
 }
 
+function callIsWanted(view, i) {
+	const f = view.filter, calls = view.calls;
+
+	if (!f.calls || f.opcode || (f.bad && !(calls.flags[i] & CALL_FAILED)))
+		return false;
+	if (f.program && programName(callProgram(calls, i)) !== f.program)
+		return false;
+	if (f.qp !== undefined)
+		return calls.qpn[i] === f.qp;
+	return !f.connection || view.connectionQps.has(calls.qpn[i]);
+}
+
 /*
  * What a lane stands for, by a packet's end: its host; if all are of one host its program, else its
  * queue pair.
@@ -94,6 +122,14 @@ function laneNames(view) {
 	];
 }
 
+/* Programs that are on no host of the packets have lanes of their own. */
+function lanesOfPrograms(view) {
+	const hosts = new Set(view.packets.about.hosts.map(h => h.node));
+	const programs = view.calls.programs.concat(view.packets.n ? [] : view.entries.map(e => object(e.who)));
+
+	return [...new Set(programs.filter(p => p.name && !hosts.has(p.node)).map(programName))].slice(0, LANES_MAX);
+}
+
 function setLanes(view, flows) {
 	const ends = view.packets.about.flows.filter((flow, i) => flows[i])
 		.flatMap(f => [[f.from, f.from_qpn], [f.to, f.to_qpn]]).sort((a, b) => a[0] - b[0]);
@@ -101,11 +137,21 @@ function setLanes(view, flows) {
 	const { name, lanes } = choices[0].lanes.length > 1 ? choices[0] :
 		choices.find(c => c.lanes.length > 1 && c.lanes.length <= LANES_MAX) || choices[0];
 
-	view.lanes = lanes;
+	view.lanes = lanes.concat(lanesOfPrograms(view));
 	view.laneOf = (host, qpn) => Math.max(0, lanes.indexOf(name(host, qpn)));
 }
 
-/* Packets and entries in the order of time. */
+/* Entries and calls in the order of time. */
+function otherItems(view) {
+	const items = view.entries.map((e, i) => -1 - i).filter(item => entryIsWanted(view, view.entryOf(item)));
+
+	for (let i = 0; i < view.calls.n; i++)
+		if (callIsWanted(view, i))
+			items.push(-1 - view.entries.length - i);
+	return items.sort((a, b) => view.timeOf(a) - view.timeOf(b));
+}
+
+/* All items in the order of time. */
 function setItems(view) {
 	const p = view.packets, flows = p.about.flows.map((flow, i) => flowIsWanted(view, flow, i));
 
@@ -115,19 +161,17 @@ function setItems(view) {
 			view.connectionQps.add(flow.from_qpn).add(flow.to_qpn);
 	});
 	view.connectionQps.delete(undefined);
-	const entries = view.entries.map((e, i) => i).filter(i => entryIsWanted(view, view.entries[i]))
-		.sort((a, b) => view.entries[a].ts - view.entries[b].ts);
-	const items = new Int32Array(p.n + entries.length);
+	const others = otherItems(view), items = new Int32Array(p.n + others.length);
 	let n = 0, e = 0;
 
 	for (let i = 0; i < p.n; i++) {
-		for (; e < entries.length && view.entries[entries[e]].ts <= p.base + p.time[i]; e++)
-			items[n++] = -entries[e] - 1;
+		for (; e < others.length && view.timeOf(others[e]) <= p.base + p.time[i]; e++)
+			items[n++] = others[e];
 		if (flows[p.flow[i]] && packetIsWanted(view, i))
 			items[n++] = i;
 	}
-	for (; e < entries.length; e++)
-		items[n++] = -entries[e] - 1;
+	for (; e < others.length; e++)
+		items[n++] = others[e];
 	view.items = items;
 	view.n = n;
 	setLanes(view, flows);
@@ -167,7 +211,8 @@ function showItems(view) {
 	placeItems(view);
 	byId('ladder-box').scrollTop = 0;
 	byId('ladder-count').textContent = `${plural(view.n, 'item')} of ` +
-		`${plural(view.packets.n, 'packet')} and ${plural(view.entries.length, 'entry', 'entries')}`;
+		`${plural(view.packets.n, 'packet')}${view.calls.n ? `, ${plural(view.calls.n, 'call')}` : ''} and ` +
+		`${plural(view.entries.length, 'entry', 'entries')}`;
 	drawLadder(view);
 }
 
@@ -186,17 +231,23 @@ function selectItem(view, k) {
 		return;
 	view.selected = k;
 	scrollToItem(view, k);
-	if (view.items[k] < 0)
-		showEntryDetail(view.entries[-view.items[k] - 1]);
+	const item = view.items[k];
+	if (item >= 0)
+		showPacketDetail(view, item);
+	else if (view.entryOf(item))
+		showEntryDetail(view.entryOf(item));
 	else
-		showPacketDetail(view, view.items[k]);
+		showCallDetail(view, view.callOf(item));
 	drawLadder(view);
 }
 
 function itemIsTrouble(view, k) {
 	const item = view.items[k];
 
-	return item < 0 ? view.entries[-item - 1].severity === 'error' : packetIsBad(view.packets, item);
+	if (item >= 0)
+		return packetIsBad(view.packets, item);
+	const e = view.entryOf(item);
+	return e ? e.severity === 'error' : (view.calls.flags[view.callOf(item)] & CALL_FAILED) !== 0;
 }
 
 function selectTrouble(view) {
@@ -286,6 +337,7 @@ function readFilter(view) {
 		qp: qp && Number.isInteger(n) ? n : undefined,
 		bad: byId('f-bad').checked,
 		journal: byId('f-journal').checked,
+		calls: byId('f-calls').checked,
 	};
 	showItems(view);
 }
@@ -319,9 +371,9 @@ function listenLadder(view) {
 	byId('f-qp').addEventListener('input', () => readFilter(view));
 }
 
-function showLadder(report, p, connections) {
-	const view = ladderView(report, p);
-	const programs = new Set(p.about.flows.flatMap(f => [view.programOf(f.from, f.from_qpn), view.programOf(f.to, f.to_qpn)]));
+function showLadder(report, p, calls, connections) {
+	const view = ladderView(report, p, calls);
+	const programs = new Set(calls.programs.map(programName).concat(p.about.flows.flatMap(f => [view.programOf(f.from, f.from_qpn), view.programOf(f.to, f.to_qpn)])));
 
 	fillSelect('f-conn', 'all', connections.slice(0, 1000).map(c => [c.key, connectionName(p.about, c.flow)]));
 	fillSelect('f-prog', 'all', [...programs].filter(Boolean).sort().map(x => [x, x]));

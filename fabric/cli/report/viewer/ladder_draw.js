@@ -175,7 +175,8 @@ function drawItems(view, c, top) {
 
 	for (let k = first; k < view.n && view.pos[k] <= top + view.height; k++) {
 		const y = Math.round(view.pos[k] - top + HEAD) + 0.5, item = view.items[k];
-		const key = item < 0 ? -1 : p.flow[item] * 4 + packetKind(p, item);
+		const entry = item < 0 ? view.entryOf(item) : undefined, call = view.callOf(item);
+		const key = item >= 0 ? p.flow[item] * 4 + packetKind(p, item) : entry ? -1 : -2 - view.calls.program[call];
 
 		if (k === view.selected)
 			drawSelected(view, c, y);
@@ -183,10 +184,12 @@ function drawItems(view, c, top) {
 			continue;
 		drawn.set(key, y);
 		const labelled = y - lastLabel >= LABEL_ROOM;
-		if (item < 0)
-			drawEntry(view, c, view.entries[-item - 1], y, labelled);
-		else
+		if (item >= 0)
 			drawPacket(view, c, item, y, labelled);
+		else if (entry)
+			drawEntry(view, c, entry, y, labelled);
+		else
+			drawCall(view, c, call, y, labelled);
 		if (labelled) {
 			drawTime(view, c, k, y);
 			lastLabel = y;

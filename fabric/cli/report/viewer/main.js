@@ -10,10 +10,10 @@ function chooseConnection(key) {
 	byId('ladder-box').focus();
 }
 
-function showPackets(p) {
+function showPackets(p, calls) {
 	const connections = showConnections(report, p, chooseConnection);
 
-	showLadder(report, p, connections);
+	showLadder(report, p, calls, connections);
 	showPlots(report, p);
 }
 
@@ -25,7 +25,7 @@ function showParts() {
 	const packets = object(report.packets).count > 0;
 	const parts = {
 		summary: true,
-		ladder: packets,
+		ladder: packets || callsHaveLadder(report),
 		rates: packets,
 		latency: packets || list(report.programs).length,
 		sequence: packets,
@@ -38,8 +38,10 @@ function showParts() {
 	for (const [id, shown] of Object.entries(parts))
 		if (shown)
 			showPart(id);
+	byId('f-calls').parentElement.hidden = !callsHaveLadder(report);
 	if (packets)
-		fill('connections', make('p', { class: 'soft' }, 'Unpacking the packets\u2026'));
+		byId('ladder-hint').textContent = ladderHint(report);
+	fill('connections', make('p', { class: 'soft' }, packets ? 'Unpacking the packets\u2026' : ladderHint(report)));
 }
 
 /* Called when the whole page is there. */
@@ -47,9 +49,13 @@ async function reportBegin() {
 	let packets = null;
 
 	try {
+		const calls = callsHaveLadder(report) ? await unpackCalls(report) : noCalls();
+
 		if (object(report.packets).count) {
 			packets = await unpackPackets(report.packets);
-			showPackets(packets);
+			showPackets(packets, calls);
+		} else if (!byId('ladder').hidden) {
+			showLadder(report, noPackets(), calls, []);
 		}
 	} catch (error) {
 		fill('connections', make('p', { class: 'card error' }, `The packets of this page cannot be shown: ${error.message}`));
