@@ -206,6 +206,8 @@ static int export_dir(const struct opts *o, const struct vt_dir *d)
 	ret = export_programs(&x);
 	if (ret)
 		print_error("trace export: %s", strerror(-ret));
+	else
+		export_wire(&x, d->path);
 	if (chrome_close(x.out))
 		ret = -EIO;
 	export_free(&x);

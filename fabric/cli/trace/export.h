@@ -6,7 +6,8 @@
  * The format groups events by process and thread. Here a process is a recorded program, and its
  * threads are
  *
- *	queue pairs, SRQs and WQs	instants: state changes, completions with an error, events
+ *	queue pairs, SRQs and WQs	instants: state changes, completions with an error, events,
+ *					NAKs and lost packets
  *	the program's threads		calls as slices, which nest as calls of a thread do
  *
  * The life of a work request, from its post to the poll that found its completion, is an
@@ -134,5 +135,10 @@ int export_post(struct export *x, struct export_program *p, const struct vt_rec 
 void export_poll(struct export *x, struct export_program *p, const struct vt_rec *rec);
 /** export_unfinished() - end the events of work requests that have no completion. */
 void export_unfinished(struct export *x, struct export_program *p);
+
+/* --- export_wire.c --- */
+
+/** export_wire() - add NAKs and lost packets of the trace's capture, if it has one. */
+void export_wire(struct export *x, const char *dir);
 
 #endif
