@@ -11,6 +11,7 @@
  * - A signal from the kernel (^C, ^Z, hang-up) went to the whole process group: the child has it.
  * - The child gets the mask and dispositions that this process was started with.
  * - A pipe that closes on exec tells whether exec succeeded.
+ * - Between two signals a watch may look at what the child does.
  */
 #include "fabric/cli/child.h"
 
@@ -22,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /** struct before - mask and dispositions of this process at its start, which the child gets. */
@@ -87,12 +89,27 @@ static bool child_has_ended(pid_t child, int *status)
 	return false;
 }
 
-static void child_wait_end(pid_t child, const sigset_t *set, int *status)
+/* Take the next signal. Return: false: none came, and @w has looked at what the child does. */
+static bool child_next_signal(const sigset_t *set, siginfo_t *si, struct child_watch *w)
+{
+	const struct timespec pause = { .tv_sec = w ? w->pause_ms / 1000 : 0,
+					.tv_nsec = w ? (long)(w->pause_ms % 1000) * 1000000 : 0 };
+
+	if (!w)
+		return sigwaitinfo(set, si) >= 0;
+	if (sigtimedwait(set, si, &pause) >= 0)
+		return true;
+	if (errno == EAGAIN)
+		w->look(w);
+	return false;
+}
+
+static void child_wait_end(pid_t child, const sigset_t *set, struct child_watch *w, int *status)
 {
 	siginfo_t si;
 
 	for (;;) {
-		if (sigwaitinfo(set, &si) < 0)
+		if (!child_next_signal(set, &si, w))
 			continue;
 		if (si.si_signo != SIGCHLD || si.si_code <= 0)
 			child_forward_signal(child, &si);
@@ -114,7 +131,7 @@ static int child_exec_result(int fd)
 	return n == sizeof(err) ? -err : 0;
 }
 
-int child_run(char **argv, int *status)
+int child_run(char **argv, struct child_watch *w, int *status)
 {
 	pid_t parent = getpid(), child;
 	struct before b;
@@ -137,7 +154,7 @@ int child_run(char **argv, int *status)
 	if (err)
 		waitpid(child, status, 0);
 	else
-		child_wait_end(child, &set, status);
+		child_wait_end(child, &set, w, status);
 	return err;
 }
 

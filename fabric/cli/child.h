@@ -6,8 +6,21 @@
 #ifndef FABRIC_CLI_CHILD_H
 #define FABRIC_CLI_CHILD_H
 
+#include "emulator/types.h"
+
+/**
+ * struct child_watch - what looks at the program while it runs.
+ * @look: called after @pause_ms without a signal, which it may change. It must not take long:
+ *	signals wait for it.
+ */
+struct child_watch {
+	u32 pause_ms;
+	void (*look)(struct child_watch *w);
+};
+
 /**
  * child_run() - run @argv and wait until it has ended.
+ * @w: NULL: nothing looks at it
  * @status: as waitpid(2) reports it
  *
  * Signals that other processes send to this one are passed on to the program; it gets those of the
@@ -15,7 +28,7 @@
  * kills the program, too.
  * Return: 0, or -errno when the program cannot be executed.
  */
-int child_run(char **argv, int *status);
+int child_run(char **argv, struct child_watch *w, int *status);
 /** child_exit_as() - end as the child has ended: with its exit status, or by its signal. */
 void __attribute__((noreturn)) child_exit_as(int status);
 

@@ -374,6 +374,7 @@ static struct json_object *status_gather(struct fabric *f)
 	if (f->chaos)
 		json_add(o, "chaos_seed", json_object_new_uint64(f->hca->chaos_seed));
 	json_add_int(o, "uptime_ms", (real_ns() - f->started) / NSEC_PER_MSEC);
+	json_add_int(o, "time_ns", fabric_ns(f) - f->started);
 	if (f->server->idle.ns != NEVER)
 		json_add_int(o, "linger_ms", f->server->idle.ns / NSEC_PER_MSEC);
 	json_add_int(o, "leases", f->server->leases.n);

@@ -10,6 +10,7 @@
  *  - call_columns.c: calls of recorded programs, as columns in the page
  *  - documents.c, trace.c, calls.c, memory.c: journals, rules, findings; traces of verbs
  *  - page.c: the page, with the viewer of viewer/
+ *  - samples.c: the fabric's state during a run
  *  - command.c, run.c: where the data comes from
  */
 #ifndef FABRIC_CLI_REPORT_REPORT_H
@@ -231,6 +232,11 @@ int report_add_trace(struct report *r, const char *path);
 bool report_is_page_name(const char *path);
 /** report_write_page() - read the captures, and write the page. Return: 0, or -1 after one line. */
 int report_write_page(struct report *r, const char *path);
+
+/* --- samples.c --- */
+
+/** report_run_add_samples() - add the samples that were taken while the program ran. */
+void report_run_add_samples(struct report *r);
 
 /* --- command.c --- */
 

@@ -211,6 +211,7 @@ static int run_add_all(struct report *r, const struct opts *o, const struct fabr
 		ctl_print_error(o, ret);
 		return ret;
 	}
+	report_run_add_samples(r);
 	ret = run_add_findings(r, o);
 	if (!ret && o->out[0])
 		ret = report_add_trace(r, o->out);

@@ -30,6 +30,7 @@ is 'they have the comment' "$(data run.html "{d['packets']['texts'][n - 1] for n
 	"{'dropped by fault rule cut: drop opcode=SEND_MIDDLE after=9'}"
 is 'one connection, of two nodes' "$(data run.html "len({f.get('connection') for f in d['packets']['flows']}), sorted(h['node'] for h in d['packets']['hosts'])")" "(1, ['a', 'b'])"
 is 'the bytes of each packet' "$(data run.html "len(p['frames']) == d['packets']['count'] and all(len(f[2]) == 2 * 96 or f[1] + 24 > len(f[2]) // 2 for f in p['frames'])")" True
+is 'what was in flight while it waited' "$(data run.html "max(s['in_flight'] for s in d['samples']) > 0, max(s['memory'] for s in d['samples']) > 0, [s['ts'] for s in d['samples']] == sorted(s['ts'] for s in d['samples'])")" '(True, True, True)'
 
 # Other sources.
 limit "$R" report now.html

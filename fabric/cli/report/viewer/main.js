@@ -26,7 +26,7 @@ function showParts() {
 	const parts = {
 		summary: true,
 		ladder: packets || callsHaveLadder(report),
-		rates: packets,
+		rates: packets || list(report.samples).length > 1,
 		latency: packets || list(report.programs).length,
 		sequence: packets,
 		completions: statusRows(report).length,
@@ -61,6 +61,7 @@ async function reportBegin() {
 		fill('connections', make('p', { class: 'card error' }, `The packets of this page cannot be shown: ${error.message}`));
 	}
 	showPlotsOfPrograms(report);
+	showSamples(report);
 	showCompletions(report);
 	showMemory(report, packets);
 	showFindings(report);
