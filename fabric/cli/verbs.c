@@ -99,13 +99,15 @@ static const struct verb verbs[] = {
 	  .group = GROUP_FABRIC,
 	  .run = verb_status },
 	{ .name = "top",
-	  .args = "[OPTION]...",
+	  .args = "[OPTION]... [FABRIC]...",
 	  .summary = "Watch a fabric's queue pairs, rules and journal, as top(1)",
 	  .help = "In a terminal it shows queue pairs with rates, and the keys at the bottom. With "
-		  "--batch it prints the same as text.",
+		  "--batch it prints the same as text. FABRICs of this machine, as those that have "
+		  "joined, stand in one table.",
 	  .flags = VERB_COMMON | OPT_BIT(OPT_BATCH) | OPT_BIT(OPT_INTERVAL) |
 		   OPT_BIT(OPT_COUNT_SAMPLES),
 	  .group = GROUP_FABRIC,
+	  .arg = ARG_VALUE,
 	  .run = verb_top },
 	{ .name = "log",
 	  .args = "[OPTION]...",

@@ -17,11 +17,11 @@ static int batch_print(const struct top_sample *s)
 		return -ENOMEM;
 	for (i = 0; top_summary(s, i, line, sizeof(line)); i++)
 		puts(line);
-	top_columns_head(line, width);
+	top_columns_head(line, width, s->n_fabrics > 1);
 	puts(line);
 	n = top_select(s, &order, list);
 	for (i = 0; i < n; i++) {
-		top_columns_qp(line, width, list[i]);
+		top_columns_qp(line, width, s->n_fabrics > 1, list[i]);
 		puts(line);
 	}
 	for (i = 0; i < s->n_faults; i++) {

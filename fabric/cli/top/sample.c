@@ -24,21 +24,35 @@ void top_text(char *to, size_t size, const char *from)
 	to[i] = '\0';
 }
 
-int top_connect(struct top_source *s, const struct opts *o, const struct fabric_paths *p)
+int top_connect(struct top_source *s, const struct fabric_paths *p, const char *name)
 {
-	*s = (struct top_source){ .o = o };
-	s->sock = ctl_connect(p->sock);
-	return s->sock < 0 ? s->sock : 0;
+	struct top_fabric *f = &s->fabric[s->n_fabrics];
+
+	f->sock = ctl_connect(p->sock);
+	if (f->sock < 0)
+		return f->sock;
+	top_text(f->name, sizeof(f->name), name);
+	s->n_fabrics++;
+	return 0;
+}
+
+void top_disconnect(struct top_source *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->n_fabrics; i++)
+		if (s->fabric[i].sock >= 0)
+			close(s->fabric[i].sock);
 }
 
 /* Ask for text, by m->op. Return: the text, which the caller unmaps, or NULL with *@err set. */
-static char *source_ask(struct top_source *s, struct proto_msg *m, size_t *len, int *err)
+static char *fabric_ask(struct top_fabric *f, struct proto_msg *m, size_t *len, int *err)
 {
 	char *text;
 	int fd = -1;
 
 	m->flags |= PROTO_F_JSON;
-	*err = ctl_call(s->sock, m, &fd);
+	*err = ctl_call(f->sock, m, &fd);
 	if (!*err && fd < 0)
 		*err = -EPROTO;
 	if (*err)
@@ -49,13 +63,13 @@ static char *source_ask(struct top_source *s, struct proto_msg *m, size_t *len, 
 	return text;
 }
 
-static struct json_object *source_ask_json(struct top_source *s, u32 op, int *err)
+static struct json_object *fabric_ask_json(struct top_fabric *f, u32 op, int *err)
 {
 	struct proto_msg m = { .op = op };
 	struct json_tokener *tok;
 	struct json_object *o;
 	size_t len;
-	char *text = source_ask(s, &m, &len, err);
+	char *text = fabric_ask(f, &m, &len, err);
 
 	if (*err)
 		return NULL;
@@ -75,6 +89,8 @@ static int qp_compare(const void *a, const void *b)
 {
 	const struct top_qp *x = a, *y = b;
 
+	if (x->nth != y->nth)
+		return x->nth < y->nth ? -1 : 1;
 	return x->qpn < y->qpn ? -1 : x->qpn > y->qpn;
 }
 
@@ -129,32 +145,40 @@ static void qp_read(struct top_qp *qp, struct json_object *o, struct json_object
 	qp_read_cq(qp, o, cqs);
 }
 
-static int sample_read_qps(struct top_sample *s, struct json_object *status,
-			   const struct top_sample *before)
+/* Add the queue pairs of fabric @nth. Return: 0 or -ENOMEM. */
+static int sample_add_qps(struct top_sample *s, const struct top_source *source, u32 nth,
+			  struct json_object *status)
 {
 	struct json_object *qps = json_object_object_get(status, "qps");
 	struct json_object *cqs = json_object_object_get(status, "cqs");
-	double seconds = before ? (double)(s->at - before->at) / 1e9 : 0;
 	size_t i, n = json_length(qps);
+	struct top_qp *more = realloc(s->qp, (s->n_qps + n + 1) * sizeof(*more)), *qp;
 
-	s->qp = calloc(n ? n : 1, sizeof(*s->qp));
-	if (!s->qp)
+	if (!more)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		qp_read(&s->qp[i], json_object_array_get_idx(qps, i), cqs);
-	s->n_qps = (u32)n;
-	qsort(s->qp, n, sizeof(*s->qp), qp_compare);
+	s->qp = more;
 	for (i = 0; i < n; i++) {
+		qp = &s->qp[s->n_qps++];
+		*qp = (struct top_qp){ .nth = nth };
+		snprintf(qp->fabric, sizeof(qp->fabric), "%s", source->fabric[nth].name);
+		qp_read(qp, json_object_array_get_idx(qps, i), cqs);
+	}
+	return 0;
+}
+
+static void sample_set_rates(struct top_sample *s, const struct top_sample *before)
+{
+	double seconds = before ? (double)(s->at - before->at) / 1e9 : 0;
+	u32 i, k;
+
+	qsort(s->qp, s->n_qps, sizeof(*s->qp), qp_compare);
+	for (i = 0; i < s->n_qps; i++) {
 		qp_set_rates(&s->qp[i], before, seconds);
-		s->rate[TOP_TX_BYTES] += s->qp[i].rate[TOP_TX_BYTES];
-		s->rate[TOP_RX_BYTES] += s->qp[i].rate[TOP_RX_BYTES];
-		s->rate[TOP_TX_PACKETS] += s->qp[i].rate[TOP_TX_PACKETS];
-		s->rate[TOP_RETRIES] += s->qp[i].rate[TOP_RETRIES];
-		s->rate[TOP_RNR] += s->qp[i].rate[TOP_RNR];
+		for (k = 0; k < TOP_COUNTERS; k++)
+			s->rate[k] += s->qp[i].rate[k];
 	}
 	if (before && s->dropped > before->dropped && seconds > 0)
 		s->dropped_rate = (double)(s->dropped - before->dropped) / seconds;
-	return 0;
 }
 
 /* --- the rest of the status ------------------------------------------------------------------- */
@@ -178,17 +202,28 @@ static void sample_read_engine(struct top_sample *s, struct json_object *engine)
 	top_text(s->engine, sizeof(s->engine), text);
 }
 
-static void sample_read_head(struct top_sample *s, struct json_object *status)
+static void sample_add_fabric(struct top_sample *s, struct json_object *status)
+{
+	size_t n = strlen(s->fabric);
+	u64 uptime_ms = json_get_int(status, "uptime_ms");
+
+	if (!s->n_fabrics++)
+		sample_read_engine(s, json_object_object_get(status, "engine"));
+	snprintf(s->fabric + n, sizeof(s->fabric) - n, "%s", n ? ", " : "");
+	n = strlen(s->fabric);
+	top_text(s->fabric + n, sizeof(s->fabric) - n, json_get_str(status, "fabric"));
+	s->uptime_ms = uptime_ms > s->uptime_ms ? uptime_ms : s->uptime_ms;
+}
+
+static void sample_add_head(struct top_sample *s, struct json_object *status)
 {
 	struct json_object *devices = json_object_object_get(status, "devices"), *ports, *clients;
 	size_t i, k;
 
-	top_text(s->fabric, sizeof(s->fabric), json_get_str(status, "fabric"));
-	sample_read_engine(s, json_object_object_get(status, "engine"));
-	s->uptime_ms = json_get_int(status, "uptime_ms");
-	s->nodes = sample_count(status, "nodes");
-	s->programs = sample_count(status, "clients");
-	s->members = sample_count(status, "members");
+	sample_add_fabric(s, status);
+	s->nodes += sample_count(status, "nodes");
+	s->programs += sample_count(status, "clients");
+	s->members += sample_count(status, "members");
 	for (i = 0; i < json_length(devices); i++) {
 		ports = json_object_object_get(json_object_array_get_idx(devices, i), "ports");
 		for (k = 0; k < json_length(ports); k++)
@@ -212,14 +247,14 @@ static int fault_compare(const void *a, const void *b)
 }
 
 /* The rules with the most hits. */
-static void sample_read_faults(struct top_sample *s, struct json_object *root)
+static void sample_add_faults(struct top_sample *s, struct json_object *root)
 {
 	struct json_object *all = json_object_object_get(root, "faults"), *rule;
 	struct top_fault f;
 	size_t i;
 
-	s->n_rules = (u32)json_length(all);
-	for (i = 0; i < s->n_rules; i++) {
+	s->n_rules += (u32)json_length(all);
+	for (i = 0; i < json_length(all); i++) {
 		rule = json_object_array_get_idx(all, i);
 		f = (struct top_fault){ .seen = json_get_int(rule, "seen"),
 					.hits = json_get_int(rule, "hits") };
@@ -250,19 +285,19 @@ static void sample_add_entry(struct top_source *s, struct json_object *entry)
 }
 
 /* Entries since the sample before. Return: 0 or -errno. */
-static int source_read_journal(struct top_source *s)
+static int source_read_journal(struct top_source *s, struct top_fabric *f)
 {
-	struct proto_msg m = { .op = PROTO_LOG, .flags = PROTO_F_LINES, .log = s->log };
+	struct proto_msg m = { .op = PROTO_LOG, .flags = PROTO_F_LINES, .log = f->log };
 	char *text, *copy, *rest, *line;
 	struct json_object *entry;
 	size_t len;
 	int err;
 
 	m.log.floods = UINT64_MAX; /* each entry comes once */
-	text = source_ask(s, &m, &len, &err);
+	text = fabric_ask(f, &m, &len, &err);
 	if (err)
 		return err;
-	s->log = m.log;
+	f->log = m.log;
 	copy = rest = text ? strndup(text, len) : NULL;
 	while ((line = strsep(&rest, "\n")) && *line) {
 		entry = json_tokener_parse(line);
@@ -276,26 +311,51 @@ static int source_read_journal(struct top_source *s)
 	return 0;
 }
 
-int top_sample_take(struct top_source *s, struct top_sample *new, const struct top_sample *before)
+/* Add what fabric @nth answers. Return: 0 or -errno. */
+static int sample_add(struct top_source *s, u32 nth, struct top_sample *new)
 {
+	struct top_fabric *f = &s->fabric[nth];
 	struct json_object *status, *faults = NULL;
 	int err;
 
-	*new = (struct top_sample){ .at = real_ns() };
-	status = source_ask_json(s, PROTO_STATUS, &err);
+	status = fabric_ask_json(f, PROTO_STATUS, &err);
 	if (!err)
-		faults = source_ask_json(s, PROTO_FAULT_LIST, &err);
+		faults = fabric_ask_json(f, PROTO_FAULT_LIST, &err);
 	if (!err)
-		err = source_read_journal(s);
+		err = source_read_journal(s, f);
 	if (!err) {
-		sample_read_head(new, status);
-		sample_read_faults(new, faults);
-		err = sample_read_qps(new, status, before);
+		sample_add_head(new, status);
+		sample_add_faults(new, faults);
+		err = sample_add_qps(new, s, nth, status);
 	}
-	memcpy(new->journal, s->journal, sizeof(new->journal));
-	new->n_journal = s->n_journal;
 	json_object_put(status);
 	json_object_put(faults);
+	return err;
+}
+
+int top_sample_take(struct top_source *s, struct top_sample *new, const struct top_sample *before)
+{
+	int err = 0;
+	u32 i;
+
+	*new = (struct top_sample){ .at = real_ns() };
+	for (i = 0; i < s->n_fabrics && !err; i++) {
+		if (s->fabric[i].sock < 0)
+			continue;
+		err = sample_add(s, i, new);
+		if (err != -EPIPE || s->n_fabrics == 1)
+			continue;
+		/* The others go on without it. */
+		close(s->fabric[i].sock);
+		s->fabric[i].sock = -1;
+		err = 0;
+	}
+	if (!err && !new->n_fabrics)
+		err = -EPIPE;
+	if (!err)
+		sample_set_rates(new, before);
+	memcpy(new->journal, s->journal, sizeof(new->journal));
+	new->n_journal = s->n_journal;
 	return err;
 }
 

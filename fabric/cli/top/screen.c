@@ -31,7 +31,7 @@ enum screen_view {
 /**
  * struct screen - the terminal and what the user has chosen.
  * @list: queue pairs in their order, @n of them; @top: the first that is shown; @at: the chosen one
- * @chosen: its number, by which it is found again
+ * @chosen, @chosen_nth: its number and fabric, by which it is found again
  * @typing: the user types a filter
  */
 struct screen {
@@ -43,7 +43,7 @@ struct screen {
 	struct top_order order;
 	const struct top_qp **list;
 	u32 n, top, at;
-	u32 chosen;
+	u32 chosen, chosen_nth;
 	enum screen_view view;
 	bool frozen;
 	bool typing;
@@ -87,7 +87,7 @@ static void screen_draw_qps(struct screen *s, int y, int end)
 	if (rows && s->at >= s->top + rows)
 		s->top = s->at - rows + 1;
 	for (i = s->top; i < s->n && y < end; i++, y++) {
-		top_columns_qp(line, width, s->list[i]);
+		top_columns_qp(line, width, s->sample.n_fabrics > 1, s->list[i]);
 		attributes = qp_is_bad(s->list[i]) ? screen_attributes(s, A_BOLD, PAIR_BAD) : 0;
 		screen_line(s, y, i == s->at ? (int)A_REVERSE : attributes, line);
 	}
@@ -112,8 +112,8 @@ static void screen_draw_one(struct screen *s, int y)
 	}
 	snprintf(line, sizeof(line), "Queue pair 0x%06x: %s, %s", qp->qpn, qp->type, qp->state);
 	screen_line(s, y++, A_BOLD, line);
-	snprintf(line, sizeof(line), "  program %s, process %llu, node %s", qp->program,
-		 (unsigned long long)qp->pid, qp->node);
+	snprintf(line, sizeof(line), "  program %s, process %llu, node %s, fabric %s", qp->program,
+		 (unsigned long long)qp->pid, qp->node, qp->fabric);
 	screen_line(s, y++, 0, line);
 	snprintf(line, sizeof(line), "  peer %s", qp->peer[0] ? qp->peer : "unknown");
 	screen_line(s, y++, 0, line);
@@ -191,7 +191,7 @@ static void screen_draw(struct screen *s)
 		screen_line(s, y++, i ? 0 : A_BOLD, line);
 	end = screen_draw_bottom(s);
 	if (s->view == VIEW_QPS) {
-		top_columns_head(line, (u32)s->c.getmaxx(s->w));
+		top_columns_head(line, (u32)s->c.getmaxx(s->w), s->sample.n_fabrics > 1);
 		screen_line(s, y++, screen_attributes(s, s->colours ? 0 : A_REVERSE, PAIR_HEAD),
 			    line);
 		screen_draw_qps(s, y, end);
@@ -216,7 +216,7 @@ static int screen_select(struct screen *s)
 	free(s->list);
 	s->list = list;
 	s->n = top_select(&s->sample, &s->order, list);
-	for (i = 0; i < s->n && list[i]->qpn != s->chosen; i++)
+	for (i = 0; i < s->n && (list[i]->qpn != s->chosen || list[i]->nth != s->chosen_nth); i++)
 		;
 	if (i < s->n)
 		s->at = i;
@@ -251,6 +251,7 @@ static void key_move(struct screen *s, int by)
 		return;
 	s->at = at < 0 ? 0 : at >= s->n ? s->n - 1 : (u32)at;
 	s->chosen = s->list[s->at]->qpn;
+	s->chosen_nth = s->list[s->at]->nth;
 }
 
 static void key_sort(struct screen *s, bool next)

@@ -8,6 +8,7 @@
  * struct top_column - a column.
  * @width: characters, without the blank before it
  * @left: its text begins at the left
+ * @many: it is shown only of several fabrics
  * @text: the cell, TOP_TEXT bytes
  * @compare: the order in which the largest comes first, or a name's
  */
@@ -15,6 +16,7 @@ struct top_column {
 	const char *name;
 	u32 width;
 	bool left;
+	bool many;
 	void (*text)(char *text, const struct top_qp *qp);
 	int (*compare)(const struct top_qp *a, const struct top_qp *b);
 };
@@ -50,6 +52,7 @@ static void rate_text(char *text, double rate)
 		return strcmp(a->member, b->member);                                               \
 	}
 
+TEXT_CELL(fabric)
 TEXT_CELL(node)
 TEXT_CELL(program)
 TEXT_CELL(type)
@@ -139,20 +142,21 @@ static int cq_compare(const struct top_qp *a, const struct top_qp *b)
 
 /* As many as fit are shown, so the less important ones come last. The first take 80 columns. */
 static const struct top_column columns[] = {
-	{ "NODE", 7, true, node_text, node_compare },
-	{ "PROGRAM", 12, true, program_text, program_compare },
-	{ "PID", 7, false, pid_text, pid_compare },
-	{ "QP", 8, true, qpn_text, qpn_compare },
-	{ "TYPE", 4, true, type_text, type_compare },
-	{ "STATE", 5, true, state_text, state_compare },
-	{ "SENT/s", 6, false, sent_text, sent_compare },
-	{ "RCVD/s", 6, false, received_text, received_compare },
-	{ "RETRY", 5, false, retries_text, retries_compare },
-	{ "RNR", 5, false, rnr_text, rnr_compare },
-	{ "FLY", 4, false, flight_text, flight_compare },
-	{ "CQ", 9, false, cq_text, cq_compare },
-	{ "PKT/s", 6, false, packets_text, packets_compare },
-	{ "PEER", 26, true, peer_text, peer_compare },
+	{ "FABRIC", 9, true, true, fabric_text, fabric_compare },
+	{ "NODE", 7, true, false, node_text, node_compare },
+	{ "PROGRAM", 12, true, false, program_text, program_compare },
+	{ "PID", 7, false, false, pid_text, pid_compare },
+	{ "QP", 8, true, false, qpn_text, qpn_compare },
+	{ "TYPE", 4, true, false, type_text, type_compare },
+	{ "STATE", 5, true, false, state_text, state_compare },
+	{ "SENT/s", 6, false, false, sent_text, sent_compare },
+	{ "RCVD/s", 6, false, false, received_text, received_compare },
+	{ "RETRY", 5, false, false, retries_text, retries_compare },
+	{ "RNR", 5, false, false, rnr_text, rnr_compare },
+	{ "FLY", 4, false, false, flight_text, flight_compare },
+	{ "CQ", 9, false, false, cq_text, cq_compare },
+	{ "PKT/s", 6, false, false, packets_text, packets_compare },
+	{ "PEER", 26, true, false, peer_text, peer_compare },
 };
 
 const char *top_column_name(u32 column)
@@ -169,14 +173,16 @@ u32 top_column_default(void)
 	return i;
 }
 
-static void columns_print(char *line, u32 width, const struct top_qp *qp)
+static void columns_print(char *line, u32 width, bool many, const struct top_qp *qp)
 {
 	char cell[TOP_TEXT];
 	u32 i, n = 0, wanted;
 
 	line[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(columns); i++) {
-		wanted = columns[i].width + (i != 0);
+		if (columns[i].many && !many)
+			continue;
+		wanted = columns[i].width + (n != 0);
 		if (n + wanted > width || n + wanted >= TOP_LINE)
 			return;
 		if (qp)
@@ -184,19 +190,19 @@ static void columns_print(char *line, u32 width, const struct top_qp *qp)
 		else
 			snprintf(cell, sizeof(cell), "%s", columns[i].name);
 		n += (u32)snprintf(line + n, TOP_LINE - n, columns[i].left ? "%s%-*.*s" : "%s%*.*s",
-				   i ? " " : "", (int)columns[i].width, (int)columns[i].width,
+				   n ? " " : "", (int)columns[i].width, (int)columns[i].width,
 				   cell);
 	}
 }
 
-void top_columns_head(char *line, u32 width)
+void top_columns_head(char *line, u32 width, bool many)
 {
-	columns_print(line, width, NULL);
+	columns_print(line, width, many, NULL);
 }
 
-void top_columns_qp(char *line, u32 width, const struct top_qp *qp)
+void top_columns_qp(char *line, u32 width, bool many, const struct top_qp *qp)
 {
-	columns_print(line, width, qp);
+	columns_print(line, width, many, qp);
 }
 
 static int select_compare(const void *a, const void *b, void *arg)
@@ -208,6 +214,7 @@ static int select_compare(const void *a, const void *b, void *arg)
 
 	if (order->reverse)
 		ret = -ret;
+	ret = ret ? ret : number_compare(y->nth, x->nth);
 	return ret ? ret : qpn_compare(x, y);
 }
 
@@ -218,7 +225,7 @@ u32 top_select(const struct top_sample *s, const struct top_order *order,
 	u32 i, n = 0;
 
 	for (i = 0; i < s->n_qps; i++) {
-		columns_print(line, TOP_LINE, &s->qp[i]);
+		columns_print(line, TOP_LINE, s->n_fabrics > 1, &s->qp[i]);
 		if (!order->filter[0] || strcasestr(line, order->filter))
 			list[n++] = &s->qp[i];
 	}
@@ -240,8 +247,9 @@ bool top_summary(const struct top_sample *s, u32 i, char *line, size_t size)
 	top_scaled(memory, (double)s->memory);
 	switch (i) {
 	case 0:
-		snprintf(line, size, "rdmaemu top: fabric %s, up %llu:%02llu:%02llu, engine %s",
-			 s->fabric, (unsigned long long)seconds / 3600,
+		snprintf(line, size,
+			 "rdmaemu top: fabric%s %.200s, up %llu:%02llu:%02llu, engine %s",
+			 s->n_fabrics > 1 ? "s" : "", s->fabric, (unsigned long long)seconds / 3600,
 			 (unsigned long long)seconds / 60 % 60, (unsigned long long)seconds % 60,
 			 s->engine);
 		return true;

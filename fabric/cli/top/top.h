@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: `rdmaemu top`: a fabric at work, in a terminal or, with --batch, as text.
+ * DOC: `rdmaemu top`: fabrics at work, in a terminal or, with --batch, as text.
  *
  * Every interval the command asks the fabric process for its status, its fault rules and the new
  * entries of its journal (sample.c), and compares the counters with those of the sample before. The
  * fabric process answers as it does for `rdmaemu status`: from HCA memory, without the engine
  * token, so programs do not wait. table.c selects, sorts and prints the queue pairs; screen.c shows
  * them by ncurses, and batch.c without a terminal.
+ *
+ * The queue pairs of several fabrics, as those that have joined, stand in one table, and counts are
+ * sums. A fabric that ends leaves the table.
  *
  * Names come from programs. All that is not printable ASCII becomes '?', so no name can move the
  * cursor.
@@ -16,6 +19,7 @@
 
 #include "fabric/cli/cli.h"
 
+#define TOP_FABRICS 16u
 #define TOP_TEXT    40u
 #define TOP_JOURNAL 8u /* entries that are kept */
 #define TOP_FAULTS  8u /* rules that are kept: those with the most hits */
@@ -34,13 +38,16 @@ enum top_counter {
 
 /**
  * struct top_qp - a queue pair.
+ * @nth: the place of its fabric among those that are shown; @fabric: its name
  * @rate: of each counter, in a second; 0 in the first sample
  * @in_flight: work requests that were sent and have not completed
  * @cq_used, @cq_depth: of the CQ of its receives
  */
 struct top_qp {
+	u32 nth;
 	u32 qpn;
 	u64 pid;
+	char fabric[TOP_TEXT];
 	char node[TOP_TEXT];
 	char program[TOP_TEXT];
 	char type[16];
@@ -60,15 +67,17 @@ struct top_fault {
 };
 
 /**
- * struct top_sample - a fabric at one time.
+ * struct top_sample - fabrics at one time.
  * @at: real time
- * @qp: in the order of their numbers
+ * @fabric: their names; @engine: of the first; @uptime_ms: the longest
+ * @qp: in the order of their fabrics and numbers
  * @dropped: by all ports; @dropped_rate: in a second
  * @journal: the last entries, the oldest first
  */
 struct top_sample {
 	u64 at;
-	char fabric[TOP_TEXT];
+	u32 n_fabrics;
+	char fabric[TOP_LINE];
 	char engine[TOP_TEXT];
 	u64 uptime_ms;
 	u64 nodes, programs, members, memory;
@@ -83,23 +92,32 @@ struct top_sample {
 	u32 n_journal;
 };
 
-/** struct top_source - the fabric that samples are of. @log: position in its journal */
-struct top_source {
-	const struct opts *o;
+/** struct top_fabric - a fabric. @sock: -1: it has ended; @log: position in its journal */
+struct top_fabric {
+	char name[TOP_TEXT];
 	int sock;
 	struct proto_log log;
+};
+
+/** struct top_source - the fabrics that samples are of. */
+struct top_source {
+	const struct opts *o;
+	struct top_fabric fabric[TOP_FABRICS];
+	u32 n_fabrics;
 	char journal[TOP_JOURNAL][TOP_LINE];
 	u32 n_journal;
 };
 
 /* --- sample.c --- */
 
-/** top_connect() - connect to the fabric. Return: 0 or -errno. */
-int top_connect(struct top_source *s, const struct opts *o, const struct fabric_paths *p);
+/** top_connect() - connect to one more fabric. Return: 0 or -errno. */
+int top_connect(struct top_source *s, const struct fabric_paths *p, const char *name);
+/** top_disconnect() - from all of them. */
+void top_disconnect(struct top_source *s);
 /**
  * top_sample_take() - ask for a sample.
  * @before: the sample before, for rates, or NULL
- * Return: 0, or -errno; -EPIPE: the fabric has ended
+ * Return: 0, or -errno; -EPIPE: the last fabric has ended
  */
 int top_sample_take(struct top_source *s, struct top_sample *new, const struct top_sample *before);
 void top_sample_free(struct top_sample *s);
@@ -115,10 +133,10 @@ struct top_order {
 	char filter[TOP_TEXT]; /* text that a line must have; "": all */
 };
 
-/** top_columns_head() - the line of the columns' names that fit @width. */
-void top_columns_head(char *line, u32 width);
+/** top_columns_head() - the line of the columns' names that fit @width. @many: of fabrics */
+void top_columns_head(char *line, u32 width, bool many);
 /** top_columns_qp() - the line of a queue pair. */
-void top_columns_qp(char *line, u32 width, const struct top_qp *qp);
+void top_columns_qp(char *line, u32 width, bool many, const struct top_qp *qp);
 /** top_column_name() - the name of a column, NULL after the last. */
 const char *top_column_name(u32 column);
 /** top_column_default() - the column by which queue pairs are sorted at first: what they send. */
