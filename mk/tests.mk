@@ -229,6 +229,13 @@ test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
 	@BUILD=$(BUILD) MAKE='$(MAKE)' tests/build.sh all tests
 	@BUILD=$(BUILD) SETTING='$(SETTING)' tests/run $(TESTS)
 
+# Rules of WCAG, from npm's registry. The test of the report's page applies them in Chromium, if they are there.
+.PHONY: axe
+axe: ## install axe-core in build/axe for the test of the report's page; needs npm
+	@mkdir -p $(BUILD)/axe
+	$(Q)cp tests/lib/axe/package.json tests/lib/axe/package-lock.json $(BUILD)/axe
+	$(Q)npm ci --prefix $(BUILD)/axe --no-audit --no-fund --silent
+
 .PHONY: test-apps
 test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as docs/guide/applications.md shows
 	@$(if $(NO_DEPS),:,tests/deps.sh apps)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Opens pages of `rdmaemu report` in Chromium, and uses them: report_in_browser.py RUN.html EVIL.html MANY.html DIR
+"""Opens pages of `rdmaemu report` in Chromium, and uses them.
+
+usage: report_in_browser.py RUN.html EVIL.html MANY.html CALLS.html REAL.html DIR
 
 RUN.html: of a run whose SEND_MIDDLEs a rule has dropped; EVIL.html: of a journal with markup in the names;
-MANY.html: of many_packets.py, 100,000 packets. Prints a line for each check. Screenshots go to DIR.
+MANY.html: of many_packets.py, 100,000 packets; CALLS.html: of a trace with packets; REAL.html: of one of real devices.
+Prints a line for each check. Screenshots go to DIR. AXE: the file of axe-core, `make axe`
 """
 import os
 import sys
@@ -122,6 +125,19 @@ def check_access(check, page):
     check('headings leave out no level', all(b <= a + 1 for a, b in zip(order, order[1:])), order)
 
 
+def check_axe(check, page, name):
+    """axe-core has the rules of WCAG that a program can decide."""
+    path = os.environ.get('AXE', '')
+    if not os.path.exists(path):
+        print(f'ok axe-core finds nothing, {name} # SKIP it is not installed: make axe')
+        return
+    with open(path, encoding='utf-8') as f:
+        page.js(f.read() + '; 0')
+    found = page.js("axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.map(v => "
+                    "`${v.id}: ${v.nodes.slice(0, 3).map(n => n.target.join(' ')).join(', ')}`))")
+    check(f'axe-core finds nothing, {name}', found == [], *found)
+
+
 def check_colours(check, page, name):
     weak = page.js(f"Object.entries(colours()).filter(([k]) => !['page', 'panel', 'line'].includes(k)).filter(([, v]) => "
                    f"Math.min({CONTRAST}(v, colours().page), {CONTRAST}(v, colours().panel)) < 4.5).map(([k]) => k)")
@@ -138,6 +154,7 @@ def check_small(check, browser, url, shots):
         setTimeout(() => done(sum), 500);
     })''')
     check('nothing jumps while it is loaded', shift < 0.1, shift)
+    check_axe(check, page, '360 pixels')
     page.screenshot(os.path.join(shots, 'small.png'))
 
 
@@ -168,6 +185,43 @@ SCROLL = '''(async () => {
 })()'''
 
 
+def check_calls(check, page):
+    all_items = shown(page)
+    hint = page.js("byId('ladder-hint').innerText")
+    check('calls are drawn', pixels(page, 'text') > 50 and not hint, hint)
+    page.js("byId('f-calls').click()")
+    check('calls can be left out', 0 < shown(page) < all_items, shown(page), all_items)
+    page.js("byId('f-calls').click()")
+    choose(page, 'f-prog', page.js("[...byId('f-prog').options].map(o => o.value).find(v => v.endsWith('@b'))"))
+    page.js("byId('ladder-box').focus()")
+    page.key('Home')
+    seen = []
+    for _ in range(400):
+        seen.append(detail(page).split(',')[0])
+        if seen[-1] == 'SEND_ONLY':
+            break
+        page.key('ArrowDown')
+    check('a post comes before its packet', seen[-1] == 'SEND_ONLY' and 'ibv_post_send' in seen, seen[-5:])
+    while not detail(page).startswith('ibv_poll_cq') and len(seen) < 500:
+        page.key('ArrowDown')
+        seen.append('')
+    text = detail(page)
+    check('a poll says what it has found', 'SEND' in text or 'RECV' in text, text)
+    check('whose program it is', 'ibv_rc_pingpong[' in text or 'ibv_rc_pingpo[' in text, text)
+    check('no call fails to be drawn', not page.trouble(), *page.trouble())
+
+
+def check_real(check, page):
+    text = page.js("byId('connections').innerText")
+    check('a page of real devices says why it has no packets', 'real devices' in text, text)
+    check('it has calls', shown(page) > 80 and pixels(page, 'text') > 50, shown(page))
+    lanes = page.js("[...byId('f-prog').options].length")
+    check('of two programs', lanes == 3, lanes)
+    parts = page.js("[...document.querySelectorAll('nav a')].map(a => a.innerText)")
+    check('and what traces have', parts == ['Summary', 'Ladder', 'Latency', 'Completions', 'Memory'], parts)
+    check('no part of it fails', not page.trouble(), *page.trouble())
+
+
 def check_many(check, page):
     check('it has each packet', shown(page) == 100000, shown(page))
     frames, longest, mean, most, allowed = page.js(SCROLL)
@@ -182,7 +236,7 @@ def check_many(check, page):
 
 
 def main():
-    run, evil, many, shots = ('file://' + os.path.abspath(a) for a in sys.argv[1:])
+    run, evil, many, calls, real, shots = ('file://' + os.path.abspath(a) for a in sys.argv[1:])
     shots = shots.removeprefix('file://')
     check = Checks()
     with tempfile.TemporaryDirectory() as profile, Browser(profile) as browser:
@@ -194,15 +248,25 @@ def main():
         page.key('n')
         page.screenshot(os.path.join(shots, 'ladder.png'), '#ladder')
         check_access(check, page)
+        check_axe(check, page, 'light')
         check('it asks for no other file, and nothing fails', not page.trouble(), *page.trouble())
         dark = browser.open(run, dark=True)
         check('dark is dark', dark.js('colours().page') != page.js('colours().page'))
         check_colours(check, dark, 'dark')
+        check_axe(check, dark, 'dark')
         check_small(check, browser, run, shots)
         bad = browser.open(evil)
         check('markup in names is text', bad.js('document.title') != 'evil' and
               '</script><script>' in bad.js("byId('journal').innerText"), bad.js('document.title'))
         check('and nothing fails', not bad.trouble(), *bad.trouble())
+        page = browser.open(calls)
+        check_calls(check, page)
+        check_axe(check, page, 'calls')
+        page.screenshot(os.path.join(shots, 'calls.png'), '#ladder')
+        page = browser.open(real)
+        check_real(check, page)
+        check_axe(check, page, 'real devices')
+        page.screenshot(os.path.join(shots, 'real.png'))
         check_many(check, browser.open(many))
     sys.exit(check.bad)
 

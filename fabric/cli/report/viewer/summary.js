@@ -89,7 +89,7 @@ function showRules(report) {
 		return;
 	fill('rules', table('Fault rules', [
 		['Rule', '', r => text(r.name)],
-		['', '', ruleVerdict],
+		['Effect', '', ruleVerdict],
 		['Hits', 'num', r => count(r.hits)],
 		['Seen', 'num', r => count(r.seen)],
 		['Does', 'text', r => make('code', {}, text(r.rule))],
@@ -133,7 +133,7 @@ function showPrograms(report) {
 			['Node', '', p => p.node],
 			['Errors', 'num', p => count(p.errors)],
 			['Notices', 'num', p => count(p.notices)],
-			['', '', p => p.state],
+			['State', '', p => p.state],
 		], programs));
 	return programs;
 }

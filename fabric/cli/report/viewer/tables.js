@@ -78,7 +78,7 @@ function fillJournal(entries, filter) {
 
 	fill('journal-body', table('Journal', [
 		['Time, s', 'num', e => seconds(e.ts)],
-		['', '', e => make('span', { class: `tag ${e.severity === 'error' ? 'error' : ''}` }, text(e.severity))],
+		['Severity', '', e => make('span', { class: `tag ${e.severity === 'error' ? 'error' : ''}` }, text(e.severity))],
 		['Status', '', e => text(e.status)],
 		['Program', 'text', e => programName(e.who)],
 		['Operation', '', e => text(e.opcode)],
