@@ -309,7 +309,7 @@ def session(sid):
     found = []
     for stat in glob.glob('/proc/[0-9]*/stat'):
         try:
-            with open(stat) as f:
+            with open(stat, errors='replace') as f:
                 fields = f.read().rpartition(')')[2].split()
         except OSError:
             continue
