@@ -133,8 +133,19 @@ static bool step_is_mapped(u64 addr, u64 len, int prot, u64 off)
 	return at >= end;
 }
 
-/* Return: 0 or -errno: the step is as it was. */
-static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off)
+/*
+ * libc's realloc() calls mremap(2) inside libc, where nobody gives back what is lent. A mapping of
+ * the file would grow over the places of other ranges. mremap(2) refuses addresses of two mappings,
+ * so a range's first page, whose advice means nothing for a memory file, is one of its own.
+ */
+static void pages_split(u64 addr, u64 len)
+{
+	if (len > LEND_PAGE)
+		(void)sys_madvise((void *)(uintptr_t)addr, LEND_PAGE, MADV_RANDOM);
+}
+
+/* @first: of its range. Return: 0 or -errno: the step is as it was. */
+static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off, bool first)
 {
 	int ret = lend_stop();
 
@@ -144,6 +155,8 @@ static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off)
 							: -EAGAIN;
 	if (!ret)
 		pages_map_file(addr, len, prot, off);
+	if (!ret && first)
+		pages_split(addr, len);
 	lend_resume();
 	return ret;
 }
@@ -157,7 +170,7 @@ int lent_pages_lend(const struct lent_range *r, int prot, u64 *done)
 
 	for (*done = 0; *done < r->len && !ret; *done += ret ? 0 : len) {
 		len = min_u64(r->len - *done, STEP);
-		ret = step_lend(fd, r->addr + *done, len, prot, r->off + *done);
+		ret = step_lend(fd, r->addr + *done, len, prot, r->off + *done, !*done);
 	}
 	if (fd >= 0)
 		sys_close(fd);
@@ -261,7 +274,7 @@ static int mapping_return(const struct lent_range *r, const struct mapping *v)
 	int prot = mapping_prot(v), ret = 0;
 
 	/* The program may have moved another part of the file here. */
-	if (v->offset + (addr - v->from) != r->off + (addr - r->addr))
+	if (addr >= end || v->offset + (addr - v->from) != r->off + (addr - r->addr))
 		return 0;
 	for (; addr < end && !ret; addr += len) {
 		len = min_u64(end - addr, STEP);
@@ -270,18 +283,32 @@ static int mapping_return(const struct lent_range *r, const struct mapping *v)
 	return ret;
 }
 
+/* Whether two mappings of the file are to be exchanged as one. */
+static bool is_continued(const struct mapping *v, const struct mapping *next)
+{
+	return v->to == next->from && v->offset + (v->to - v->from) == next->offset &&
+	       mapping_prot(v) == mapping_prot(next);
+}
+
 int lent_pages_return(const struct lent_range *r)
 {
-	struct mapping v;
+	struct mapping v, run = { 0 };
 	struct maps m;
 	int ret = maps_open(&m, false);
 
 	if (ret)
 		return ret;
 	/* Exchanges change lines that were read already, not those that follow. */
-	while (!ret && maps_next(&m, &v) && v.from < r->addr + r->len)
-		if (v.to > r->addr && lent_range_maps(&v))
-			ret = mapping_return(r, &v);
+	while (!ret && maps_next(&m, &v) && v.from < r->addr + r->len) {
+		if (v.to <= r->addr || !lent_range_maps(&v))
+			continue;
+		if (is_continued(&run, &v)) {
+			run.to = v.to;
+			continue;
+		}
+		ret = mapping_return(r, &run);
+		run = v;
+	}
 	maps_close(&m);
-	return ret;
+	return ret ? ret : mapping_return(r, &run);
 }

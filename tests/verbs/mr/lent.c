@@ -333,6 +333,30 @@ static void test_heap(void)
 	ok(good, "malloc, register, realloc, free, deregister, 200 times");
 }
 
+/* realloc() moves a mapping that is a chunk of its own inside libc. */
+static void test_realloc(void)
+{
+	const size_t len = 1000 * PAGE, longer = 3 * len;
+	uint8_t *at = malloc(len - PAGE), *chunk = at - (uintptr_t)at % PAGE;
+	struct ibv_mr *mr = region_new(chunk, len), *other;
+	uint8_t *page = pages_new(len, PROT_READ | PROT_WRITE);
+	bool good;
+
+	/* As long, so that its place in the file is after the first one. */
+	other = region_new(page, len);
+	fill(at, len - PAGE, 15);
+	fill(page, len, 16);
+	at = realloc(at, longer);
+	good = filled(at, len - PAGE, 15);
+	fill(at, longer, 17);
+	ok(good && filled(at, longer, 17), "realloc() of a registered mapping");
+	ok(filled(page, len, 16) && peer_reaches(other->rkey, page),
+	   "and memory that is lent next to it");
+	ok(!ibv_dereg_mr(mr) && !ibv_dereg_mr(other) && filled(at, longer, 17), "deregistered");
+	free(at);
+	munmap(page, len);
+}
+
 int main(int argc, char **argv)
 {
 	expect_lent = argc > 2 && !strcmp(argv[2], "lent");
@@ -348,6 +372,7 @@ int main(int argc, char **argv)
 	test_thread();
 	test_aio();
 	test_heap();
+	test_realloc();
 	vb_pair_down(&p);
 	vb_close_two(a, b);
 	return tap_failed != 0;
