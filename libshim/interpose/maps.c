@@ -5,7 +5,33 @@
 #include "libshim/interpose/syscall.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+
+/* struct procmap_query of linux/fs.h, since Linux 6.11. */
+struct procmap_query_arg {
+	u64 size;
+	u64 query_flags; /* 0: the mapping must have @query_addr */
+	u64 query_addr;
+	u64 vma_start;
+	u64 vma_end;
+	u64 vma_flags;
+	u64 vma_page_size;
+	u64 vma_offset;
+	u64 inode;
+	u32 dev_major;
+	u32 dev_minor;
+	u32 vma_name_size;
+	u32 build_id_size;
+	u64 vma_name_addr;
+	u64 build_id_addr;
+};
+
+#define QUERY_IOCTL  _IOWR('f', 17, struct procmap_query_arg)
+#define QUERY_READ   BIT64(0)
+#define QUERY_WRITE  BIT64(1)
+#define QUERY_EXEC   BIT64(2)
+#define QUERY_SHARED BIT64(3)
 
 static int maps_char(struct maps *m)
 {
@@ -103,4 +129,75 @@ bool maps_flags(struct maps *m, char *text, size_t size)
 		return false;
 	text[n] = '\0';
 	return true;
+}
+
+int maps_query_open(struct maps_query *q)
+{
+	struct maps m;
+	int ret;
+
+	if (q->unsupported || own_fd_is_open(&q->maps))
+		return 0;
+	ret = maps_open(&m, false);
+	if (!ret)
+		ret = own_fd_set(&q->maps, own_fd_move_high(m.fd));
+	return ret;
+}
+
+static int query_ask(const struct maps_query *q, u64 addr, struct mapping *v)
+{
+	struct procmap_query_arg arg = { .size = sizeof(arg), .query_addr = addr };
+	int ret = (int)SYS_RET(syscall(SYS_ioctl, q->maps.fd, QUERY_IOCTL, &arg));
+
+	if (ret)
+		return ret;
+	*v = (struct mapping){
+		.from = arg.vma_start,
+		.to = arg.vma_end,
+		.offset = arg.vma_offset,
+		.inode = arg.inode,
+		.dev = makedev(arg.dev_major, arg.dev_minor),
+		.read = arg.vma_flags & QUERY_READ,
+		.write = arg.vma_flags & QUERY_WRITE,
+		.exec = arg.vma_flags & QUERY_EXEC,
+		.shared = arg.vma_flags & QUERY_SHARED,
+	};
+	return 0;
+}
+
+static int query_read(u64 addr, struct mapping *v)
+{
+	struct maps m;
+	int ret = maps_open(&m, false);
+
+	if (ret)
+		return ret;
+	ret = -ENOENT;
+	while (maps_next(&m, v) && v->from <= addr) {
+		if (v->to <= addr)
+			continue;
+		ret = 0;
+		break;
+	}
+	maps_close(&m);
+	return ret;
+}
+
+int maps_query_at(struct maps_query *q, u64 addr, struct mapping *v)
+{
+	int ret;
+
+	if (q->unsupported)
+		return query_read(addr, v);
+	ret = query_ask(q, addr, v);
+	if (ret != -ENOTTY)
+		return ret;
+	maps_query_close(q);
+	q->unsupported = true;
+	return query_read(addr, v);
+}
+
+void maps_query_close(struct maps_query *q)
+{
+	own_fd_close(&q->maps);
 }

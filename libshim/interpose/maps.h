@@ -7,6 +7,7 @@
 #define LIBSHIM_INTERPOSE_MAPS_H
 
 #include "emulator/types.h"
+#include "libshim/interpose/own_fd.h"
 
 #include <sys/types.h>
 
@@ -51,5 +52,25 @@ bool maps_next(struct maps *m, struct mapping *v);
  * Return: false: the kernel does not tell them, or they are too long for @text.
  */
 bool maps_flags(struct maps *m, char *text, size_t size);
+
+/**
+ * struct maps_query - asks the kernel for single mappings.
+ * @maps: /proc/self/maps, kept open; at first its descriptor is -1
+ * @unsupported: the kernel is older than Linux 6.11: the mappings are read
+ */
+struct maps_query {
+	struct own_fd maps;
+	bool unsupported;
+};
+
+/** maps_query_open() - before questions. The program may have closed the file. 0 or -errno. */
+int maps_query_open(struct maps_query *q);
+/**
+ * maps_query_at() - the mapping that has @addr; its name is left empty.
+ * Return: 0 or -errno. -ENOENT: nothing is mapped there
+ */
+int maps_query_at(struct maps_query *q, u64 addr, struct mapping *v);
+/** maps_query_close() - also in a forked child, where the file tells its parent's mappings. */
+void maps_query_close(struct maps_query *q);
 
 #endif

@@ -50,6 +50,8 @@ void lend_fork_prepare(void)
 	lend_lock(&mask_before);
 	if (lent_range_count() && !lend_is_alone())
 		all_return();
+	else
+		(void)lent_cache_empty();
 	if (!lent_range_count())
 		return;
 	if (SYS_RET(syscall(SYS_pipe2, done_pipe, O_CLOEXEC)) >= 0)
@@ -99,6 +101,7 @@ void lend_fork_child(void)
 	}
 	lent_range_forget();
 	lend_region_forget();
+	lent_cache_forget();
 	lend_threads_forget();
 	pipe_end_close(1);
 	lend_unlock(&mask_before);

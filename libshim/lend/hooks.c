@@ -2,8 +2,9 @@
 /**
  * DOC: functions of libc before which lent memory becomes private again.
  *
- * madvise() and mremap() have another effect on a mapping of a file. The children that clone() and
- * _Fork() make run no fork handlers. Where threads cannot be stopped, pages cannot be exchanged
+ * madvise() and mremap() have another effect on a mapping of a file. What mlock(), mlockall() and
+ * pkey_mprotect() set would be lost later, when its pages become private. The children that clone()
+ * and _Fork() make run no fork handlers. Where threads cannot be stopped, pages cannot be exchanged
  * once pthread_create(), thrd_create() or clone() have made one. Where they can, programs must not
  * block the signal that stops them: libc protects its own signals in the same way.
  *
@@ -17,11 +18,16 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <threads.h>
 
 HOOK(int, madvise, void *addr, size_t len, int advice);
 HOOK(void *, mremap, void *old, size_t old_len, size_t new_len, int flags, ...);
+HOOK(int, mlock, const void *addr, size_t len);
+HOOK(int, mlock2, const void *addr, size_t len, unsigned int flags);
+HOOK(int, mlockall, int flags);
+HOOK(int, pkey_mprotect, void *addr, size_t len, int prot, int key);
 HOOK(int, pthread_create, pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
      void *arg);
 HOOK(int, thrd_create, thrd_t *thread, thrd_start_t fn, void *arg);
@@ -47,13 +53,20 @@ static bool is_harmless_advice(int advice)
 	       advice == MADV_POPULATE_WRITE;
 }
 
+/* Return: whether [addr, addr + len) is private, or errno. */
+static bool is_given_back(const void *addr, size_t len, int err)
+{
+	if (likely(!lend_give_back((uintptr_t)addr, len)))
+		return true;
+	errno = err;
+	return false;
+}
+
 /* A system call: allocators call madvise() and mremap() before dlsym() can work. */
 int hook_madvise(void *addr, size_t len, int advice)
 {
-	if (!is_harmless_advice(advice) && lend_give_back((uintptr_t)addr, len)) {
-		errno = EAGAIN;
+	if (!is_harmless_advice(advice) && !is_given_back(addr, len, EAGAIN))
 		return -1;
-	}
 	return (int)syscall(SYS_madvise, addr, len, (long)advice);
 }
 
@@ -66,11 +79,35 @@ void *hook_mremap(void *old, size_t old_len, size_t new_len, int flags, ...)
 	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP))
 		to = va_arg(ap, void *);
 	va_end(ap);
-	if (lend_give_back((uintptr_t)old, old_len)) {
-		errno = ENOMEM;
+	if (!is_given_back(old, old_len, ENOMEM))
 		return MAP_FAILED;
-	}
 	return (void *)syscall(SYS_mremap, old, old_len, new_len, (long)flags, to);
+}
+
+int hook_mlock(const void *addr, size_t len)
+{
+	return is_given_back(addr, len, EAGAIN) ? (int)syscall(SYS_mlock, addr, len) : -1;
+}
+
+int hook_mlock2(const void *addr, size_t len, unsigned int flags)
+{
+	if (!is_given_back(addr, len, EAGAIN))
+		return -1;
+	return (int)syscall(SYS_mlock2, addr, len, (long)flags);
+}
+
+int hook_mlockall(int flags)
+{
+	if (flags & MCL_CURRENT && !is_given_back(NULL, SIZE_MAX, EAGAIN))
+		return -1;
+	return (int)syscall(SYS_mlockall, (long)flags);
+}
+
+int hook_pkey_mprotect(void *addr, size_t len, int prot, int key)
+{
+	if (!is_given_back(addr, len, ENOMEM))
+		return -1;
+	return (int)syscall(SYS_pkey_mprotect, addr, len, (long)prot, (long)key);
 }
 
 /*

@@ -13,7 +13,7 @@
  * @off: in the file
  * @noreserve: how the private mapping was made
  * @shown: it is in the client's table: other processes copy to and from the file
- * @seen: bytes of it that /proc/self/maps shows in their places; for region.c
+ * @idle_since: when the last region on it has ended; 0: one lies on it
  *
  * The program may have unmapped, or replaced, any part of it: /proc/self/maps tells.
  */
@@ -21,7 +21,7 @@ struct lent_range {
 	u64 addr;
 	u64 len;
 	u64 off;
-	u64 seen;
+	u64 idle_since;
 	bool noreserve;
 	bool shown;
 };
@@ -41,10 +41,37 @@ struct lent_file {
 
 /* --- region.c --- */
 
+/** lend_region_is_on() - whether a region may have a byte in a page of [from, to). Lock held. */
+bool lend_region_is_on(u64 from, u64 to);
+/** lend_regions_count_back() - count the regions again that have lost lent ranges. Lock held. */
+void lend_regions_count_back(void);
 /** lend_region_forget() - in a forked child: no region is this process's. Lock held. */
 void lend_region_forget(void);
 /** lend_return_all() - make all ranges private again. Lock held. Return: 0 or -errno. */
 int lend_return_all(void);
+
+/* --- cache.c; lock held --- */
+
+/**
+ * lent_ranges_return() - make ranges that overlap [from, to) private again.
+ * @registered: also those that a region lies on
+ * Return: 0, or -errno: some are still lent.
+ */
+int lent_ranges_return(u64 from, u64 to, bool registered);
+/**
+ * lent_cache_take() - before a region is registered on [from, to): the ranges there are in use, as
+ * far as the program still has their pages.
+ */
+void lent_cache_take(u64 from, u64 to);
+/** lent_cache_put() - a region on [from, to) has ended: ranges that no other lies on are idle. */
+void lent_cache_put(u64 from, u64 to);
+/**
+ * lent_cache_empty() - make idle ranges private again, unless something else writes to memory.
+ * Return: 0, or -errno: some are still lent.
+ */
+int lent_cache_empty(void);
+/** lent_cache_forget() - in a forked child. */
+void lent_cache_forget(void);
 
 /* --- range.c; lock held --- */
 

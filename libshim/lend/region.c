@@ -25,9 +25,8 @@
 #define FLAGS_TEXT  192
 #define OWN_STACK   (64u << 10) /* more than the frames of an exchange */
 
-#define RETURN_TRIES 8u
-#define BUSY_TRIES   100u
-#define BUSY_NS	     5000000u
+#define BUSY_TRIES 100u
+#define BUSY_NS	   5000000u
 
 /**
  * struct lend_region - [addr, end). @end: 0: the entry is free
@@ -44,9 +43,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* This thread has the lock. It runs the engine with it, which may allocate memory. */
 static __thread bool has_lock __attribute__((tls_model("initial-exec")));
 static struct lend_region regions[MAX_REGIONS];
+static u32 regions_end; /* entries from here on have never been used */
 static u32 n_unnoted;
 static bool shares_memory; /* with a process that cannot be stopped */
-static bool has_leftovers; /* ranges that could not be given back when their regions ended */
 static u32 generation = 1; /* of this process: a fork makes another */
 
 bool lend_is_on(void)
@@ -95,11 +94,16 @@ static bool is_registered(u64 from, u64 to, u32 except)
 {
 	u32 i;
 
-	for (i = 0; i < MAX_REGIONS; i++)
+	for (i = 0; i < regions_end; i++)
 		if (i != except && regions[i].end && page_down(regions[i].addr) < to &&
 		    regions[i].end > from)
 			return true;
 	return false;
+}
+
+bool lend_region_is_on(u64 from, u64 to)
+{
+	return n_unnoted || is_registered(from, to, UNNOTED);
 }
 
 /* Whether a mapping has only flags that a new one has as well. */
@@ -147,6 +151,8 @@ static int mapping_lend(const struct mapping *v, const char *flags, u64 from, u6
 	struct lent_range *r = lent_range_add(from, to - from);
 	u64 done;
 
+	if (!r && !lent_cache_empty())
+		r = lent_range_add(from, to - from);
 	if (!r)
 		return -ENOSPC;
 	r->noreserve = strstr(flags, "nr ") != NULL;
@@ -185,13 +191,12 @@ static void region_count(const struct lend_region *region, s64 sign)
 	lent_count((u64)sign * region->lent, region->why, (u64)sign * kept);
 }
 
-/* Regions have lost lent ranges. */
-static void regions_count_back(void)
+void lend_regions_count_back(void)
 {
 	u64 lent;
 	u32 i;
 
-	for (i = 0; i < MAX_REGIONS; i++) {
+	for (i = 0; i < regions_end; i++) {
 		struct lend_region *region = &regions[i];
 
 		if (!region->end || !region->lent)
@@ -204,56 +209,6 @@ static void regions_count_back(void)
 		region->why = LENT_WHY_BACK;
 		region_count(region, 1);
 	}
-}
-
-/* Note for each range how much of it a mapping shows in its place. */
-static void mapping_see(const struct mapping *v)
-{
-	u32 i;
-
-	for (i = 0; i < lent_range_count(); i++) {
-		struct lent_range *r = lent_range_at(i);
-		u64 from = v->from > r->addr ? v->from : r->addr;
-		u64 to = min_u64(v->to, r->addr + r->len);
-
-		if (from < to && v->offset + (from - v->from) == r->off + (from - r->addr))
-			r->seen += to - from;
-	}
-}
-
-/*
- * A program may unmap registered memory, and map and register other memory there, while peers still
- * use the old pages. They cannot have both: such ranges are reached as addresses from now on.
- */
-static void ranges_check(u64 from, u64 to)
-{
-	bool hidden = false;
-	struct mapping v;
-	struct maps m;
-	u64 last = 0;
-	u32 i;
-
-	for (i = 0; i < lent_range_count(); i++) {
-		struct lent_range *r = lent_range_at(i);
-
-		r->seen = 0;
-		if (r->shown && is_overlap(r->addr, r->addr + r->len, from, to))
-			last = r->addr + r->len;
-	}
-	if (!last || maps_open(&m, false))
-		return;
-	while (maps_next(&m, &v) && v.from < last)
-		if (lent_range_maps(&v))
-			mapping_see(&v);
-	maps_close(&m);
-	for (i = 0; i < lent_range_count(); i++) {
-		struct lent_range *r = lent_range_at(i);
-
-		if (is_overlap(r->addr, r->addr + r->len, from, to) && r->seen < r->len)
-			hidden |= !lent_range_show(r, false);
-	}
-	if (hidden)
-		regions_count_back();
 }
 
 /* Whether all of [from, to) is lent. */
@@ -290,8 +245,6 @@ static enum seg_lent_why region_lend(u32 index)
 	struct mapping v;
 	struct maps m;
 
-	if (from >= to || is_lent(from, to))
-		return LENT_WHY_EDGE;
 	if (maps_open(&m, true))
 		return LENT_WHY_FILE;
 	/* Exchanges change lines that were read already, not those that follow. */
@@ -316,6 +269,7 @@ static u32 region_note(u64 addr, u64 len)
 
 	for (i = 0; i < MAX_REGIONS; i++) {
 		if (!regions[i].end) {
+			regions_end = i < regions_end ? regions_end : i + 1;
 			regions[i].addr = addr;
 			regions[i].end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
 			return i;
@@ -325,51 +279,15 @@ static u32 region_note(u64 addr, u64 len)
 	return UNNOTED;
 }
 
-/* Give back a range. Other threads may change its mappings while it is done. */
-static int range_return(struct lent_range *r)
-{
-	int ret = lent_range_show(r, false);
-	u32 i;
-
-	for (i = 0; i < RETURN_TRIES && !ret; i++) {
-		ret = lent_pages_return(r);
-		if (ret != -EAGAIN)
-			break;
-		ret = 0;
-	}
-	return i < RETURN_TRIES ? ret : -EAGAIN;
-}
-
-/* Give back ranges that overlap [from, to). @registered: those, too, that a region lies on */
-static int ranges_return(u64 from, u64 to, bool registered)
-{
-	int ret = 0, err;
-	u32 i;
-
-	/* Backwards: those after one that is removed move. */
-	for (i = lent_range_count(); i-- > 0;) {
-		struct lent_range *r = lent_range_at(i);
-
-		if (r->addr >= to || r->addr + r->len <= from)
-			continue;
-		if (!registered && is_registered(r->addr, r->addr + r->len, UNNOTED))
-			continue;
-		err = range_return(r);
-		if (err)
-			ret = err;
-		else
-			lent_range_remove(r);
-	}
-	if (registered)
-		regions_count_back();
-	return ret;
-}
-
 /* Lend a region's memory, if anything may be lent. Return: why the rest of it is not. */
 static enum seg_lent_why region_try(u32 index, bool may_lend)
 {
+	u64 from = ALIGN_UP(regions[index].addr, LEND_PAGE), to = page_down(regions[index].end);
+
 	if (!may_lend)
 		return LENT_WHY_USE;
+	if (from >= to || is_lent(from, to))
+		return LENT_WHY_EDGE;
 	if (n_unnoted || sysconf(_SC_PAGESIZE) != LEND_PAGE)
 		return LENT_WHY_FILE;
 	if (shares_memory)
@@ -389,10 +307,10 @@ u64 lend_region_add(u64 addr, u64 len, bool may_lend)
 	lend_lock(&before);
 	index = region_note(addr, len);
 	end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
-	ranges_check(page_down(addr), end);
+	lent_cache_take(page_down(addr), end);
 	/* Memory on demand is what the program has at its addresses at any time. */
 	if (!may_lend)
-		(void)ranges_return(addr, end, true);
+		(void)lent_ranges_return(addr, end, true);
 	if (index != UNNOTED) {
 		regions[index].why = region_try(index, may_lend);
 		regions[index].lent = region_count_lent(&regions[index]);
@@ -416,17 +334,15 @@ void lend_region_drop(u64 number)
 		return;
 	lend_lock(&before);
 	if (number >> 32 == generation && index == UNNOTED) {
-		if (!--n_unnoted)
-			(void)ranges_return(0, UINT64_MAX, false);
+		n_unnoted--;
+		lent_cache_put(0, UINT64_MAX);
 	} else if (number >> 32 == generation) {
 		region = &regions[index];
-		from = has_leftovers ? 0 : region->addr;
-		to = has_leftovers ? UINT64_MAX : region->end;
+		from = region->addr;
+		to = region->end;
 		region_count(region, -1);
 		*region = (struct lend_region){ 0 };
-		/* A region without a place in the table may lie anywhere. */
-		if (!n_unnoted)
-			has_leftovers = ranges_return(from, to, false) != 0;
+		lent_cache_put(from, to);
 	}
 	lend_unlock(&before);
 	errno = saved;
@@ -445,7 +361,8 @@ int lend_give_back(u64 addr, u64 len)
 		return -EDEADLK;
 	for (i = 0; i < BUSY_TRIES; i++) {
 		lend_lock(&before);
-		ret = ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len, true);
+		ret = lent_ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len,
+					 true);
 		lend_unlock(&before);
 		if (ret != -EBUSY && ret != -EAGAIN)
 			break;
@@ -453,6 +370,19 @@ int lend_give_back(u64 addr, u64 len)
 	}
 	errno = saved;
 	return ret;
+}
+
+void lend_give_back_idle(void)
+{
+	int saved = errno;
+	sigset_t before;
+
+	if (!lent_range_count() || has_lock)
+		return;
+	lend_lock(&before);
+	(void)lent_cache_empty();
+	lend_unlock(&before);
+	errno = saved;
 }
 
 int lend_no_more(void)
@@ -463,13 +393,13 @@ int lend_no_more(void)
 
 int lend_return_all(void)
 {
-	return ranges_return(0, UINT64_MAX, true);
+	return lent_ranges_return(0, UINT64_MAX, true);
 }
 
 void lend_region_forget(void)
 {
 	memset(regions, 0, sizeof(regions));
-	n_unnoted = 0;
-	has_leftovers = shares_memory = false;
+	regions_end = n_unnoted = 0;
+	shares_memory = false;
 	generation++;
 }

@@ -6,6 +6,7 @@
  * The files of this folder:
  *
  *	region.c	the registered regions; lends pages for one, takes them back after it
+ *	cache.c		ranges that no region lies on any more
  *	range.c		the lent ranges, and their places in the memory file
  *	pages.c		exchanges pages: private ones for those of the file, and back
  *	threads.c	stops the program's other threads meanwhile
@@ -43,8 +44,8 @@ void lend_unlock(const sigset_t *before);
  */
 u64 lend_region_add(u64 addr, u64 len, bool may_lend);
 /**
- * lend_region_drop() - forget a region that the HCA does not know, or no longer, and give back the
- * pages that no other region lies on. Numbers of a parent process, and 0, are ignored.
+ * lend_region_drop() - forget a region that the HCA does not know, or no longer. Its pages stay
+ * lent for a while. Numbers of a parent process, and 0, are ignored.
  */
 void lend_region_drop(u64 number);
 /**
@@ -52,6 +53,8 @@ void lend_region_drop(u64 number);
  * are registered. Return: 0, or -errno: some are still lent.
  */
 int lend_give_back(u64 addr, u64 len);
+/** lend_give_back_idle() - the same for all ranges that are not registered, as far as possible. */
+void lend_give_back_idle(void);
 
 /**
  * lend_no_more() - never lend again: a process that the program makes will share its memory without

@@ -8,6 +8,7 @@
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
 #include "libshim/interpose/export.h"
+#include "libshim/lend/region.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/objects.h"
 
@@ -114,5 +115,6 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 	else
 		shim_chan_free(ctx->async_chan, ctx->verbs.context.async_fd);
 	shim_context_put(ctx);
+	lend_give_back_idle();
 	return 0;
 }

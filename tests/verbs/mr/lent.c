@@ -4,7 +4,7 @@
  *	app_mr_lent [local|remote] [lent|kept] [lent|kept]: whether registered memory is
  *	expected to be lent, and that of a program with several threads
  */
-#include "tests/lib/c/vb.h"
+#include "tests/lib/c/vb_lent.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -25,69 +25,14 @@ static struct vb_side *a, *b;
 static struct vb_pair p;
 static bool expect_lent, threads_lend;
 
-static uint8_t *pages_new(size_t len, int prot)
-{
-	uint8_t *at = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
-	return at;
-}
-
-/* How many bytes of [at, at + len) mappings of private memory, or of the memory file, show. */
-static size_t mapped_bytes(const void *at, size_t len, bool lent, int *lines)
-{
-	FILE *f = fopen("/proc/self/maps", "r");
-	unsigned long from, to, start = (unsigned long)at, end = start + len;
-	char line[512];
-	size_t n = 0;
-
-	*lines = 0;
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx-%lx", &from, &to) != 2 || to <= start || from >= end)
-			continue;
-		if ((strstr(line, "rdmaemu-lent") != NULL) != lent)
-			continue;
-		n += (to < end ? to : end) - (from > start ? from : start);
-		++*lines;
-	}
-	if (f)
-		fclose(f);
-	return n;
-}
-
 static bool has_lent(const void *at, size_t len, size_t want)
 {
-	int lines;
-
-	return mapped_bytes(at, len, true, &lines) == (expect_lent ? want : 0);
+	return vb_lent_bytes(at, len) == (expect_lent ? want : 0);
 }
 
-static bool is_private(const void *at, size_t len)
-{
-	int lines;
-
-	return mapped_bytes(at, len, false, &lines) == len;
-}
-
-/* Whether the peer's WRITE reaches @at, and its READ finds what this process writes. */
 static bool peer_reaches(uint32_t rkey, uint8_t *at)
 {
-	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, 5, b, b->buf, 100);
-	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
-	bool good;
-
-	wr.rkey = rkey;
-	wr.raddr = (uintptr_t)at;
-	fill(b->buf, 100, (uintptr_t)at);
-	memset(at, 0, 100);
-	good = !vb_send(b, 1, false, &wr) && vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) && !wc.status &&
-	       filled(at, 100, (uintptr_t)at);
-	fill(at, 100, 7);
-	wr.op = IBV_WR_RDMA_READ;
-	wc.status = IBV_WC_GENERAL_ERR;
-	return good && !vb_send(b, 1, false, &wr) && vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) &&
-	       !wc.status && filled(b->buf, 100, 7);
+	return vb_peer_reaches(b, rkey, at);
 }
 
 static struct ibv_mr *region_new(void *at, size_t len)
@@ -101,7 +46,7 @@ static struct ibv_mr *region_new(void *at, size_t len)
 
 static void test_whole_pages(void)
 {
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *mr;
 	int lines;
 
@@ -112,9 +57,10 @@ static void test_whole_pages(void)
 	ok(peer_reaches(mr->rkey, at + 200) && peer_reaches(mr->rkey, at + 3 * PAGE - 50),
 	   "the peer reaches both kinds of pages");
 	fill(at, SIZE, 2);
-	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 2) && has_lent(at, SIZE, 0),
-	   "deregistered, they are private again, with their content");
-	ok(mapped_bytes(at, SIZE, false, &lines) == SIZE && lines == 1, "and one mapping");
+	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 2) && vb_give_back(at, SIZE) &&
+		   has_lent(at, SIZE, 0) && filled(at, SIZE, 2),
+	   "deregistered, they can be private again, with their content");
+	ok(vb_private_bytes(at, SIZE, &lines) == SIZE && lines == 1, "and one mapping");
 	munmap(at, SIZE);
 }
 
@@ -134,7 +80,7 @@ static long touched_pages(const uint8_t *at, size_t len)
 
 static void test_untouched(void)
 {
-	uint8_t *at = pages_new(BIG, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(BIG, PROT_READ | PROT_WRITE);
 	long before, during, after;
 	struct ibv_mr *mr;
 
@@ -145,7 +91,7 @@ static void test_untouched(void)
 	during = touched_pages(at, BIG);
 	ok(has_lent(at, BIG, BIG) && filled(at + BIG / 2, 2 * PAGE, 3), "80 MiB are lent");
 	ok(peer_reaches(mr->rkey, at + BIG - 200), "the peer reaches its untouched end");
-	ok(!ibv_dereg_mr(mr) && is_private(at, BIG) && filled(at + BIG / 2, 2 * PAGE, 3),
+	ok(!ibv_dereg_mr(mr) && vb_is_private(at, BIG) && filled(at + BIG / 2, 2 * PAGE, 3),
 	   "and private again");
 	after = touched_pages(at, BIG);
 	ok(during <= before + 16 && after <= before + 1024,
@@ -155,7 +101,7 @@ static void test_untouched(void)
 
 static void test_read_only(void)
 {
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *mr;
 
 	fill(at, SIZE, 4);
@@ -163,13 +109,14 @@ static void test_read_only(void)
 	mr = ibv_reg_mr(a->pd, at, SIZE, IBV_ACCESS_REMOTE_READ);
 	ok(mr && has_lent(at, SIZE, SIZE) && !ibv_dereg_mr(mr), "read-only memory");
 	mprotect(at, SIZE, PROT_READ | PROT_WRITE);
-	ok(is_private(at, SIZE) && filled(at, SIZE, 4), "private again, with its content");
+	ok(vb_give_back(at, SIZE) && vb_is_private(at, SIZE) && filled(at, SIZE, 4),
+	   "private again, with its content");
 	munmap(at, SIZE);
 }
 
 static void test_overlap(void)
 {
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *first, *second;
 	bool good;
 
@@ -181,9 +128,10 @@ static void test_overlap(void)
 	ok(good && has_lent(at, SIZE, 4 * PAGE) && peer_reaches(second->rkey, at + 3 * PAGE),
 	   "the outer one has gone: the inner one is lent, and reached");
 	good = !ibv_rereg_mr(second, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, at + 5 * PAGE, PAGE, 0);
-	ok(good && has_lent(at, SIZE, PAGE) && peer_reaches(second->rkey, at + 5 * PAGE),
+	ok(good && has_lent(at + 5 * PAGE, PAGE, PAGE) && peer_reaches(second->rkey, at + 5 * PAGE),
 	   "re-registered elsewhere: that is lent");
-	ok(!ibv_dereg_mr(second) && is_private(at, SIZE), "all of it is private again");
+	ok(!ibv_dereg_mr(second) && vb_give_back(at, SIZE) && vb_is_private(at, SIZE),
+	   "all of it is private again");
 	munmap(at, SIZE);
 }
 
@@ -191,7 +139,7 @@ static void test_overlap(void)
 static void test_meanwhile(void)
 {
 	static const uint8_t zeros[SIZE];
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE), *to;
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE), *to;
 	struct ibv_mr *mr = region_new(at, SIZE), *again;
 
 	fill(at, SIZE, 6);
@@ -202,7 +150,7 @@ static void test_meanwhile(void)
 	mr = region_new(at, SIZE);
 	fill(at, SIZE, 7);
 	to = mremap(at, SIZE, 2 * SIZE, MREMAP_MAYMOVE);
-	ok(to != MAP_FAILED && filled(to, SIZE, 7) && is_private(to, 2 * SIZE),
+	ok(to != MAP_FAILED && filled(to, SIZE, 7) && vb_is_private(to, 2 * SIZE),
 	   "mremap(): the content moves, and is private");
 	ibv_dereg_mr(mr);
 	mr = region_new(to, 2 * SIZE);
@@ -214,7 +162,8 @@ static void test_meanwhile(void)
 	   "munmap(): the peer reaches what is mapped and registered there instead, and the rest");
 	ibv_dereg_mr(again);
 	fill(at, SIZE, 8);
-	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 8) && is_private(at, 2 * SIZE),
+	ok(!ibv_dereg_mr(mr) && filled(at, SIZE, 8) && vb_give_back(at, 2 * SIZE) &&
+		   filled(at, SIZE, 8) && vb_is_private(at, 2 * SIZE),
 	   "deregistering leaves what is mapped there instead");
 	munmap(at, 2 * SIZE);
 }
@@ -224,7 +173,7 @@ static int child_check(uint8_t *at, int go)
 {
 	char byte;
 
-	if (read(go, &byte, 1) != 1 || !filled(at, SIZE, 10) || !is_private(at, SIZE))
+	if (read(go, &byte, 1) != 1 || !filled(at, SIZE, 10) || !vb_is_private(at, SIZE))
 		return 1;
 	fill(at, SIZE, 12);
 	return filled(at, SIZE, 12) ? 0 : 2;
@@ -232,7 +181,7 @@ static int child_check(uint8_t *at, int go)
 
 static void test_fork(void)
 {
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *mr = region_new(at, SIZE);
 	int go[2], status = -1;
 	pid_t pid;
@@ -249,7 +198,7 @@ static void test_fork(void)
 	   "a child of fork() has a private copy, as of the fork");
 	ok(filled(at, SIZE, 11) && peer_reaches(mr->rkey, at + PAGE),
 	   "its parent has its memory, and the peer reaches it");
-	ok(!ibv_dereg_mr(mr) && is_private(at, SIZE), "private again");
+	ok(!ibv_dereg_mr(mr) && vb_give_back(at, SIZE) && vb_is_private(at, SIZE), "private again");
 	close(go[0]);
 	close(go[1]);
 	munmap(at, SIZE);
@@ -266,7 +215,7 @@ static void test_thread(void)
 {
 	const size_t want = threads_lend ? SIZE : 0;
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *mr = region_new(at, SIZE);
 	pthread_t thread;
 
@@ -277,7 +226,8 @@ static void test_thread(void)
 	ok(has_lent(at, SIZE, want) && filled(at, SIZE, 13) && peer_reaches(mr->rkey, at + PAGE),
 	   "a second thread: the memory %s, and is reached", want ? "stays lent" : "goes back");
 	fill(at, SIZE, 14);
-	ok(!ibv_dereg_mr(mr) && is_private(at, SIZE) && filled(at, SIZE, 14),
+	ok(!ibv_dereg_mr(mr) && vb_give_back(at, SIZE) && vb_is_private(at, SIZE) &&
+		   filled(at, SIZE, 14),
 	   "deregistered, it is private again");
 	mr = region_new(at, SIZE);
 	ok(has_lent(at, SIZE, want) && peer_reaches(mr->rkey, at), "registered again: likewise");
@@ -290,7 +240,7 @@ static void test_thread(void)
 /* The kernel may write to memory when an operation ends, at any time. */
 static void test_aio(void)
 {
-	uint8_t *at = pages_new(SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
 	unsigned long ring = 0;
 	struct ibv_mr *mr;
 
@@ -298,7 +248,7 @@ static void test_aio(void)
 		note("io_setup: %s", strerror(errno));
 	} else {
 		mr = region_new(at, SIZE);
-		ok(is_private(at, SIZE) && peer_reaches(mr->rkey, at),
+		ok(vb_is_private(at, SIZE) && peer_reaches(mr->rkey, at),
 		   "with an AIO ring nothing is lent");
 		ibv_dereg_mr(mr);
 		syscall(SYS_io_destroy, ring);
@@ -339,7 +289,7 @@ static void test_realloc(void)
 	const size_t len = 1000 * PAGE, longer = 3 * len;
 	uint8_t *at = malloc(len - PAGE), *chunk = at - (uintptr_t)at % PAGE;
 	struct ibv_mr *mr = region_new(chunk, len), *other;
-	uint8_t *page = pages_new(len, PROT_READ | PROT_WRITE);
+	uint8_t *page = vb_pages(len, PROT_READ | PROT_WRITE);
 	bool good;
 
 	/* As long, so that its place in the file is after the first one. */

@@ -9,14 +9,18 @@ for side in $SIDES; do
 	RDMAEMU_LEND=0 app app_mr_lent $side kept
 	RDMAEMU_LEND=1 app app_mr_lent_threads $side "$(threads_lend)"
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
+	RDMAEMU_LEND=1 app app_mr_lent_cache $side lent
+	RDMAEMU_LEND=0 app app_mr_lent_cache $side kept
 done
 export RDMAEMU_LEND=1
 RUN_BY="$T/sys_noptrace" in_one app app_mr_lent remote lent "$(threads_lend)"
+RUN_BY="$T/sys_noquery" in_one app app_mr_lent_cache local lent
 [ "$SETTING" = one ] || done_testing
 # There the fabric process maps the memory of all, and they do not map each other's.
 for side in $SIDES; do
 	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent $side lent "$(threads_lend)"
 	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_copy $side
+	RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_cache $side lent
 done
 RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_threads remote "$(threads_lend)"
 # Where memory is lent, no program copies by system calls. The fabric process is outside of the filter.
