@@ -33,28 +33,51 @@ static int resp_refuse(struct engine *e, struct hca_qp *qp, const struct burst *
 	return resp_nak_fail(e, qp, b, nak, 0, event, cause, info);
 }
 
-/* A duplicate was answered before: drop it if it cannot be answered again. */
-static int resp_refuse_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup,
-			    u8 nak, u32 cause, u32 info)
+/*
+ * The checks of a READ. @src: receives the memory that it names. Return: 0, or the NAK that refuses
+ * it, with *cause and *info.
+ */
+static u8 resp_check_read(struct hca *hca, const struct hca_qp *qp, const struct burst *b,
+			  struct hca_mem *src, u32 *cause, u32 *info)
 {
-	return dup ? 0 : resp_refuse(e, qp, b, nak, cause, info);
+	if (!(qp->attr.access & ACC_REMOTE_READ)) {
+		*cause = CAUSE_ACCESS_FLAGS;
+		*info = qp->attr.access;
+		return AETH_NAK_INV_REQ;
+	}
+	if (!qp->attr.max_dest_rd_atomic) {
+		*cause = CAUSE_RD_ATOMIC;
+		*info = 0;
+		return AETH_NAK_INV_REQ;
+	}
+	if (b->dma_len > LIM_MSG || mem_remote(hca, qp, resp_pd(hca, qp, b), b->rkey, b->va,
+					       b->dma_len, ACC_REMOTE_READ, src)) {
+		*cause = CAUSE_RKEY;
+		*info = b->rkey;
+		return AETH_NAK_REM_ACCESS;
+	}
+	return 0;
+}
+
+bool resp_allows_read(struct hca *hca, const struct hca_qp *qp, const struct burst *b)
+{
+	struct hca_mem src;
+	u32 cause, info;
+
+	return !resp_check_read(hca, qp, b, &src, &cause, &info);
 }
 
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
 {
 	const bool last = b->off + b->len >= b->dma_len;
-	u32 npkts = packets_of(b->len, qp->mtu);
+	u32 npkts = packets_of(b->len, qp->mtu), cause, info;
 	struct hca_mem src;
 	struct burst rsp;
+	u8 nak = resp_check_read(e->hca, qp, b, &src, &cause, &info);
 
-	if (!(qp->attr.access & ACC_REMOTE_READ))
-		return resp_refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_ACCESS_FLAGS,
-					qp->attr.access);
-	if (!qp->attr.max_dest_rd_atomic)
-		return resp_refuse_read(e, qp, b, dup, AETH_NAK_INV_REQ, CAUSE_RD_ATOMIC, 0);
-	if (b->dma_len > LIM_MSG || mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va,
-					       b->dma_len, ACC_REMOTE_READ, &src))
-		return resp_refuse_read(e, qp, b, dup, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
+	/* A duplicate was answered before: drop it if it cannot be answered again. */
+	if (nak)
+		return dup ? 0 : resp_refuse(e, qp, b, nak, cause, info);
 	if (!dup)
 		resp_accept_request(e, qp, b, npkts, last);
 	resp_start(qp, b->psn, BOP_READ_RESP, AETH_ACK, &rsp);

@@ -82,6 +82,8 @@ int resp_flush(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** resp_read(), resp_atomic() - execute a READ, an atomic. @dup: the request is a duplicate. */
 int resp_read(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup);
+/** resp_allows_read() - whether the QP's rights and the key allow what a READ asks for. */
+bool resp_allows_read(struct hca *hca, const struct hca_qp *qp, const struct burst *b);
 /**
  * resp_empty() - answer with the READ response of 0 bytes that ATOMIC WRITE and FLUSH have (IBTA
  * annex A19). Return: as hca_input().

@@ -6,6 +6,7 @@
 #include "emulator/packet_fault.h"
 #include "emulator/qp.h"
 #include "emulator/transport/relay.h"
+#include "emulator/transport/responder.h"
 #include "emulator/transport/untrusted.h"
 #include "emulator/transport/wire.h"
 
@@ -119,18 +120,23 @@ static bool datagram_is_long_read(const struct burst *b)
 	return b->op == BOP_READ_REQ && b->len > ROCE_READ_MAX;
 }
 
-/* Whether the request is for that queue pair, which has not failed. */
+/* Whether the request is for that queue pair, whose responder takes requests. */
 static bool datagram_reaches(const struct hca_qp *qp, const struct burst *b)
 {
-	return qp && qp_addressed(qp, b) && qp->state != QPS_ERR;
+	return qp && qp_addressed(qp, b) &&
+	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD);
 }
 
-/* Whether the responder has come to the end of a portion, now or before. */
-static bool datagram_was_taken(const struct hca_qp *qp, const struct burst *part)
+/*
+ * Whether the responder answers a portion. @direct: it has done so by now, and its PSN has come to
+ * the portion's end, now or, for a duplicate, before.
+ */
+static bool datagram_is_answered(struct hca *hca, const struct hca_qp *qp, const struct burst *part,
+				 bool direct)
 {
 	u32 next = psn_add(part->psn, packets_of(part->len, qp->mtu));
 
-	return psn_diff(qp->resp.epsn, next) >= 0;
+	return resp_allows_read(hca, qp, part) && (!direct || psn_diff(qp->resp.epsn, next) >= 0);
 }
 
 /*
@@ -158,7 +164,7 @@ static int datagram_read(struct fabric *f, struct roce_in *in, const struct burs
 		if (ret)
 			return ret;
 		in->asked += (u32)part.len;
-		if (direct && datagram_reaches(qp, b) && !datagram_was_taken(qp, &part))
+		if (datagram_reaches(qp, b) && !datagram_is_answered(f->hca, qp, &part, direct))
 			break;
 	}
 	return 0;

@@ -94,6 +94,29 @@ static void test_a_long_read_out_of_sequence_is_refused_once(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* The message was answered long ago. */
+static void test_a_long_read_that_is_repeated_with_a_bad_key_is_dropped_once(void)
+{
+	const u64 *repeats;
+	struct roce_pkt p;
+	u32 before;
+	u64 n;
+
+	wire_make();
+	wire_connect();
+	before = wire.n_sent;
+	repeats = &wire.m->hca->dev[0].port[1].counters[CNT_DUP_REQUEST];
+	n = *repeats;
+	p = read_request(wire.live.qpn, psn_add(live()->resp.epsn, (u32) - (LIM_MSG / 1024)),
+			 LIM_MSG);
+	p.rkey ^= 0x80;
+	wire_put(WIRE_TO_4, 1, &p);
+	settle();
+	CU_ASSERT_EQUAL(*repeats, n + 1);
+	CU_ASSERT_EQUAL(wire.n_sent, before);
+	CU_ASSERT(wire_audit());
+}
+
 /* The whole answer, in portions, and again when the request is repeated. */
 static void test_a_long_read_is_answered(void)
 {
@@ -163,6 +186,8 @@ int main(void)
 		  test_a_long_read_of_a_queue_pair_that_is_not_connected_is_refused },
 		{ "a long READ out of sequence is refused once",
 		  test_a_long_read_out_of_sequence_is_refused_once },
+		{ "a long READ that is repeated with a bad key is dropped once",
+		  test_a_long_read_that_is_repeated_with_a_bad_key_is_dropped_once },
 		{ "a long READ is answered", test_a_long_read_is_answered },
 		{ "marks of congestion are answered to the peer alone",
 		  test_marks_of_congestion_are_answered_to_the_peer_alone },
