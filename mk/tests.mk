@@ -125,8 +125,9 @@ $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -l
 WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_mesh)
 $(WORLD_UNITS): $(call objs,$(WORLD_SRC))
 $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
-$(U)/fabric/roce/test_input: $(call objs,$(WIRE_SRC))
-$(U)/fabric/roce/test_input: UNIT_LIBS := $(WIRE_LIBS)
+WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input)
+$(WIRE_UNITS): $(call objs,$(WIRE_SRC))
+$(WIRE_UNITS): UNIT_LIBS := $(WIRE_LIBS)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
 	profile_builtin.c text_io.c json.c parse.c))

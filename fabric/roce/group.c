@@ -41,50 +41,86 @@ static int group_open_socket(const struct roce_wire *w, const u8 gid[16])
 	return -err;
 }
 
-/* @g: NULL: all are in use. Return: 0 or -errno. */
-static int group_join(struct fabric *f, struct roce_wire *w, const u8 gid[16], struct roce_group *g)
+static struct roce_group *group_find(struct roce *r, const struct roce_wire *w, const u8 gid[16])
 {
-	int ret;
+	struct roce_group *g;
 
-	if (!g)
+	for (g = r->group; g < r->group + ROCE_GROUPS; g++)
+		if (g->box.wire == w && !memcmp(g->box.gid, gid, 16))
+			return g;
+	return NULL;
+}
+
+/*
+ * A free place for a group that a client joins. In an isolated fabric each leaves as many places as
+ * it has (tab_has_share()). Return: 0, -ENOBUFS: none is free, -EDQUOT: the others are for others.
+ */
+static int group_find_place(struct fabric *f, u32 client, struct roce_group **place)
+{
+	struct roce_group *g;
+	u32 free_places = 0, own = 0;
+
+	*place = NULL;
+	for (g = f->roce->group; g < f->roce->group + ROCE_GROUPS; g++) {
+		if (!g->box.wire && !*place)
+			*place = g;
+		free_places += !g->box.wire;
+		own += g->box.wire && g->client == client;
+	}
+	if (!*place)
 		return -ENOBUFS;
-	ret = group_open_socket(w, gid);
+	return f->hca->isolated && own >= free_places ? -EDQUOT : 0;
+}
+
+/* Return: 0 or -errno. */
+static int group_join(struct fabric *f, struct roce_wire *w, const struct hca_mcast *m)
+{
+	struct roce_group *g;
+	int ret = group_find_place(f, m->client, &g);
+
+	if (ret)
+		return ret;
+	ret = group_open_socket(w, m->gid);
 	if (ret < 0)
 		return ret;
 	g->box.wire = w;
-	memcpy(g->box.gid, gid, 16);
-	g->wanted = true;
+	memcpy(g->box.gid, m->gid, 16);
+	g->client = m->client;
 	ret = roce_inbox_open(f, &g->box, ret, GROUP_ROOM);
 	if (ret)
 		g->box.wire = NULL;
 	return ret;
 }
 
-/* The wire's port has a member of the group. Return: 0, or -errno of joining it. */
-static int group_want(struct fabric *f, struct roce_wire *w, const u8 gid[16])
+/*
+ * The wire's port has a member of the group: the client of the first one has the group's place.
+ * Return: 0, or -errno of joining it.
+ */
+static int group_want(struct fabric *f, struct roce_wire *w, const struct hca_mcast *m, bool join)
 {
-	struct roce_group *g, *unused = NULL;
+	struct roce_group *g = group_find(f->roce, w, m->gid);
 
-	for (g = f->roce->group; g < f->roce->group + ROCE_GROUPS; g++) {
-		if (g->box.wire == w && !memcmp(g->box.gid, gid, 16)) {
-			g->wanted = true;
-			return 0;
-		}
-		if (!g->box.wire && !unused)
-			unused = g;
-	}
-	return group_join(f, w, gid, unused);
+	if (g && !g->client)
+		g->client = m->client;
+	return g || !join ? 0 : group_join(f, w, m);
 }
 
-static int group_want_member(struct fabric *f, const struct hca_mcast *m)
+/* Whether a wire is one of the port that a queue pair is at, and can join groups of IPv4. */
+static bool group_is_at_wire(const struct roce_wire *w, const struct hca_mcast *m,
+			     const struct hca_qp *qp)
+{
+	return w->dev == m->dev && w->port == qp->attr.port_num && gid_is_v4(w->box.gid);
+}
+
+static int group_want_member(struct fabric *f, const struct hca_mcast *m, bool join)
 {
 	const struct hca_qp *qp = hca_qp_by_num(f->hca, m->qpn);
 	int ret = 0;
 	u32 i;
 
 	for (i = 0; qp && i < f->roce->n && !ret; i++)
-		if (f->roce->wire[i].dev == m->dev && f->roce->wire[i].port == qp->attr.port_num)
-			ret = group_want(f, &f->roce->wire[i], m->gid);
+		if (group_is_at_wire(&f->roce->wire[i], m, qp))
+			ret = group_want(f, &f->roce->wire[i], m, join);
 	return ret;
 }
 
@@ -94,33 +130,45 @@ static void group_note_failure(struct fabric *f, const struct hca_mcast *m, int 
 	char text[INET6_ADDRSTRLEN];
 
 	fabric_note(f, "roce: cannot join the group %s: %s", roce_gid_text(m->gid, text),
-		    ret == -ENOBUFS ? "at most 32 are joined" : strerror(-ret));
+		    ret == -ENOBUFS  ? "at most 32 are joined"
+		    : ret == -EDQUOT ? "its program has its share of the 32 that are joined"
+				     : strerror(-ret));
+}
+
+/* @join: join groups that have no place, too. */
+static void groups_want_all(struct fabric *f, bool join)
+{
+	const struct hca_tab *t = &f->hca->tab[TAB_MCAST];
+	const struct hca_mcast *m;
+	int ret, failed = 0;
+
+	for (m = f->hca->mcast; m < f->hca->mcast + min_u32(t->high, HCA_MAX_MCAST); m++) {
+		if (!m->client || !gid_is_v4(m->gid))
+			continue;
+		ret = group_want_member(f, m, join);
+		if (ret && !failed)
+			group_note_failure(f, m, ret);
+		failed = ret ? ret : failed;
+	}
 }
 
 void roce_groups_update(struct fabric *f)
 {
 	const struct hca_tab *t = &f->hca->tab[TAB_MCAST];
 	struct roce_group *g;
-	int ret, failed = 0;
-	u32 i;
 
 	f->roce->members = t->n;
 	f->roce->cursor = t->cursor;
 	for (g = f->roce->group; g < f->roce->group + ROCE_GROUPS; g++)
-		g->wanted = false;
-	for (i = 0; i < t->high && i < HCA_MAX_MCAST; i++) {
-		if (!f->hca->mcast[i].client || !gid_is_v4(f->hca->mcast[i].gid))
-			continue;
-		ret = group_want_member(f, &f->hca->mcast[i]);
-		if (ret && !failed)
-			group_note_failure(f, &f->hca->mcast[i], ret);
-		failed = ret ? ret : failed;
-	}
+		g->client = 0;
+	/* Places that are left can be taken at once, and what each client has is known by then. */
+	groups_want_all(f, false);
 	for (g = f->roce->group; g < f->roce->group + ROCE_GROUPS; g++)
-		if (g->box.wire && !g->wanted) {
+		if (g->box.wire && !g->client) {
 			roce_inbox_close(&g->box);
 			g->box.wire = NULL;
 		}
+	groups_want_all(f, true);
 }
 
 const u8 *roce_group_next(const struct fabric *f, u32 wire, u32 *at)

@@ -84,10 +84,13 @@ struct roce_inbox {
 	struct roce_in *in;
 };
 
-/** struct roce_group - a multicast group that a wire has joined; box.wire: NULL: not in use. */
+/**
+ * struct roce_group - a multicast group that a wire has joined; box.wire: NULL: not in use.
+ * @client: number + 1 of the client whose membership takes the place
+ */
 struct roce_group {
 	struct roce_inbox box;
-	bool wanted;
+	u32 client;
 };
 
 /**
