@@ -6,6 +6,7 @@
 
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/threads.h"
+#include "libshim/lend/wait.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,6 +239,10 @@ void call_restart(ucontext_t *uc, const struct thread_call *seen)
 	/* A caller of futex(2) expects EINTR, and knows the rest of its time. */
 	if (nr == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT && arg[3])
 		return;
+	if (nr == SYS_poll)
+		reg[REG_RDX] = lend_wait_rest(arg[0], (s32)arg[2]);
+	if (nr == SYS_epoll_wait || nr == SYS_epoll_pwait)
+		reg[REG_R10] = lend_wait_rest(arg[0] & UINT32_MAX, (s32)arg[3]);
 	/* The rest of the time is where the caller wants it, or was. */
 	if (nr == SYS_nanosleep && arg[1])
 		reg[REG_RDI] = reg[REG_RSI];

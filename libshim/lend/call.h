@@ -10,9 +10,10 @@
  * A call that has transferred a part returns that part, and no handler can change this. So a thread
  * that sleeps in a call that is not known to begin again in full is not stopped.
  *
- * A time limit begins anew with its call, unless the kernel stores how much of it is left. Waits
- * would never end in a program that stops threads all the time. call_note_stop() and
- * call_is_stoppable() bound them: a wait ends after at most twice its limit.
+ * A time limit begins anew with its call, unless the kernel stores how much of it is left, or a
+ * wrapper of the call knows (wait.h). Waits would never end in a program that stops threads all the
+ * time. call_note_stop() and call_is_stoppable() bound them: a wait ends after at most twice its
+ * limit.
  */
 #ifndef LIBSHIM_LEND_CALL_H
 #define LIBSHIM_LEND_CALL_H

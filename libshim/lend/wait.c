@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: see wait.h.
+ *
+ * A stop ends a wait in the kernel, and the handler makes the thread begin it again (call.h). The
+ * arguments of poll(2) and epoll_wait(2) do not tell how much of the time is over. So wrappers note
+ * when a wait ends, per thread. A signal handler of the program may wait as well meanwhile.
+ */
+#include "libshim/lend/wait.h"
+
+#include "libshim/interpose/interpose.h"
+#include "libshim/interpose/syscall.h"
+#include "libshim/lend/region.h"
+
+#include <sys/epoll.h>
+
+#define NS_PER_MS 1000000u
+
+/* WRAP() - export a wrapper of libc's @name. Those of the tap are called as HOOK() says. */
+#define WRAP(fn, name, ...) SHIM_EXPORT int fn(__VA_ARGS__) __asm__(name)
+
+/* WRAPPED() - the function that the wrapper @fn hides. */
+#define WRAPPED(fn, name)                                                                          \
+	({                                                                                         \
+		static void *slot_;                                                                \
+		(__typeof__(&fn))next_symbol(&slot_, name);                                        \
+	})
+
+WRAP(timed_poll, "poll", struct pollfd *fds, nfds_t n, int timeout);
+WRAP(timed_poll_chk, "__poll_chk", struct pollfd *fds, nfds_t n, int timeout, size_t size);
+WRAP(timed_epoll_wait, "epoll_wait", int epfd, struct epoll_event *events, int max, int timeout);
+WRAP(timed_epoll_pwait, "epoll_pwait", int epfd, struct epoll_event *events, int max, int timeout,
+     const sigset_t *mask);
+
+/** struct timed_wait - the wait of a thread. @end: 0: none, or one without a limit */
+struct timed_wait {
+	u64 object;
+	u64 end;
+	s32 timeout_ms;
+};
+
+static __thread struct timed_wait wait_now __attribute__((tls_model("initial-exec")));
+
+/* Return: what wait_end() is called with. */
+static struct timed_wait wait_begin(u64 object, s32 timeout_ms)
+{
+	struct timed_wait before = wait_now;
+
+	store_relaxed(&wait_now.end, 0);
+	if (timeout_ms <= 0 || !lend_is_on())
+		return before;
+	wait_now.object = object;
+	wait_now.timeout_ms = timeout_ms;
+	store_relaxed(&wait_now.end, sys_now() + (u64)(u32)timeout_ms * NS_PER_MS);
+	return before;
+}
+
+static void wait_end(const struct timed_wait *before)
+{
+	store_relaxed(&wait_now.end, 0);
+	wait_now.object = before->object;
+	wait_now.timeout_ms = before->timeout_ms;
+	store_relaxed(&wait_now.end, before->end);
+}
+
+s32 lend_wait_rest(u64 object, s32 timeout_ms)
+{
+	struct timed_wait *w = &wait_now;
+	u64 now, rest_ms;
+
+	if (!w->end || w->object != object || w->timeout_ms != timeout_ms)
+		return timeout_ms;
+	now = sys_now();
+	/* Never early. */
+	rest_ms = now < w->end ? (w->end - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+	w->timeout_ms = (s32)min_u64(rest_ms, (u64)(u32)timeout_ms);
+	return w->timeout_ms;
+}
+
+/*
+ * The thread may be cancelled in these calls, and @wait_now stays what it is. A jump out of a
+ * handler leaves it, too: the next wait has other arguments, or sets it anew.
+ */
+int timed_poll(struct pollfd *fds, nfds_t n, int timeout)
+{
+	struct timed_wait before = wait_begin((uintptr_t)fds, timeout);
+	int ret = WRAPPED(timed_poll, "poll")(fds, n, timeout);
+
+	wait_end(&before);
+	return ret;
+}
+
+/* poll() of programs that are built with _FORTIFY_SOURCE. */
+int timed_poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
+{
+	struct timed_wait before = wait_begin((uintptr_t)fds, timeout);
+	int ret = WRAPPED(timed_poll_chk, "__poll_chk")(fds, n, timeout, size);
+
+	wait_end(&before);
+	return ret;
+}
+
+int timed_epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
+{
+	struct timed_wait before = wait_begin((u64)(u32)epfd, timeout);
+	int ret = WRAPPED(timed_epoll_wait, "epoll_wait")(epfd, events, max, timeout);
+
+	wait_end(&before);
+	return ret;
+}
+
+int timed_epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout,
+		      const sigset_t *mask)
+{
+	struct timed_wait before = wait_begin((u64)(u32)epfd, timeout);
+	int ret = WRAPPED(timed_epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask);
+
+	wait_end(&before);
+	return ret;
+}
