@@ -122,10 +122,10 @@ int vm_forced_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
 	return ret;
 }
 
-bool vm_forced_word(s32 pid, u64 addr, u64 *word, bool write)
+bool vm_forced_bytes(s32 pid, u64 addr, void *data, u64 len, bool write)
 {
 	int saved = errno, fd = forced_open(pid);
-	bool good = fd >= 0 && forced_move(fd, addr, word, sizeof(*word), write);
+	bool good = fd >= 0 && forced_move(fd, addr, data, len, write);
 
 	forced_close(fd);
 	errno = saved;

@@ -23,7 +23,7 @@
  */
 int vm_forced_copy(const struct vm_ctx *vm, const struct hca_mem *dst, u64 doff,
 		   const struct hca_mem *src, u64 soff, u64 len, int ret);
-/** vm_forced_word() - copy 8 bytes at @addr of process @pid, or write them. Return: success */
-bool vm_forced_word(s32 pid, u64 addr, u64 *word, bool write);
+/** vm_forced_bytes() - read memory at @addr of process @pid, or write it. Return: success */
+bool vm_forced_bytes(s32 pid, u64 addr, void *data, u64 len, bool write);
 
 #endif

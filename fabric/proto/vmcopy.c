@@ -472,12 +472,12 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 	if (pid < 0)
 		return pid == VM_GONE ? -ESRCH : -EAGAIN;
 	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old) &&
-	    !vm_forced_word(pid, addr, &old, false))
+	    !vm_forced_bytes(pid, addr, &old, sizeof(old), false))
 		goto fail;
 	want = atomic_result(op, old, compare_add, swap);
 	atomic_begin(res, old, want);
 	if (want != old && vm_write(pid, &to, 1, &remote, 1) != sizeof(want) &&
-	    !vm_forced_word(pid, addr, &want, true))
+	    !vm_forced_bytes(pid, addr, &want, sizeof(want), true))
 		goto fail;
 	return 0;
 fail:

@@ -13,7 +13,7 @@
 
 #include "emulator/hca.h"
 #include "emulator/seg.h"
-#include "fabric/proto/vmcopy.h"
+#include "fabric/proto/vm_forced.h"
 #include "libshim/client/client.h"
 #include "libshim/client/rpc.h"
 #include "libshim/interpose/own_fd.h"
@@ -66,6 +66,12 @@ static int job_move(bool write_it, u64 addr, u64 len, u64 off)
 	while (len) {
 		got = write_it ? sys_pread(seg_fd, p, len, (off_t)off)
 			       : sys_pwrite(seg_fd, p, len, (off_t)off);
+		/* Protected by the program, or not mapped. */
+		if (got == -EFAULT)
+			return vm_forced_bytes(VM_OWN, (uintptr_t)p, (u8 *)shim.seg + off, len,
+					       write_it)
+				       ? 0
+				       : -EFAULT;
 		if (got <= 0)
 			return got ? (int)got : -EIO;
 		p = (char *)p + got;

@@ -4,6 +4,7 @@
 # A device reaches registered memory whose owner has taken its own rights away by mprotect(2).
 . "$(dirname "$0")/../../lib/lib.sh"
 app app_mr_protected
+RUN_BY="$T/sys_noptrace" app app_mr_protected
 export RUN_FLAGS='--isolated --fabric isolated'
 app app_mr_protected
 done_testing
