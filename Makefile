@@ -75,7 +75,7 @@ SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
 VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
 # The tap stands between programs and libraries as the shim does. Its users know of the rest only what a trace is.
 TAP_OBJ	     := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
-		libshim/interpose/dl.c libshim/interpose/exec.c $(addprefix fabric/proto/,program.c preload.c \
+		libshim/interpose/dl.c libshim/interpose/exec.c libshim/interpose/maps.c $(addprefix fabric/proto/,program.c preload.c \
 		control_call.c calls.c finding.c) traces/vtrace/write.c traces/vtrace/command_line.c)
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))

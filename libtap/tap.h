@@ -25,6 +25,7 @@
  *  - call.c: a call of the control path
  *  - post.c, wr.c, poll.c, cq_ex.c, dm.c: wrappers of the data path
  *  - wait.c: waits for descriptors
+ *  - memory_use.c, fault.c: uses of memory that a user watches
  *  - ops.c: wrappers of function pointers, and patching
  *  - exports.c, newer.c, devices.c, forward.c: exported wrappers
  *
@@ -255,6 +256,27 @@ struct tap_dm {
 	int ret;
 };
 
+/** enum tap_memory - what the program does with memory. TAP_MEMORY_CHANGED: mprotect(2) */
+enum tap_memory {
+	TAP_MEMORY_READ,
+	TAP_MEMORY_WRITTEN,
+	TAP_MEMORY_UNMAPPED,
+	TAP_MEMORY_CHANGED,
+};
+
+/**
+ * struct tap_fault - a thread has used memory without the right to do so.
+ * @write: it has written there
+ * @library: a library below has, on behalf of the program
+ * @place: the instruction
+ */
+struct tap_fault {
+	u64 addr;
+	bool write;
+	bool library;
+	const void *place;
+};
+
 /**
  * struct tap_user - a user of the tap. Every hook but @start may be NULL.
  * @slot: its place among the users
@@ -272,6 +294,8 @@ struct tap_dm {
  * @object_new: after registration, before call_end; @object_gone: before it is forgotten
  * @wr_batch_begin, @wr_batch_end: around ibv_wr_complete() and ibv_wr_abort()
  * @wait: before a thread waits for descriptors, maybe of epoll instances, without a timeout
+ * @memory: before a system call of the program uses memory, while tap_memory_watch() is on
+ * @fault: a fault, in the handler of the signal. Return: whether the instruction may run again
  * @direct: the program has got at the queues of an object: what it does there is not seen
  * @devices: a list of @n devices, which librdmacm may have asked for: to shorten in place
  * @devices_free: it is about to be freed
@@ -305,6 +329,8 @@ struct tap_user {
 	enum tap_verdict (*dm_begin)(struct tap_dm *d);
 	void (*dm_end)(struct tap_dm *d);
 	void (*wait)(const struct pollfd *fds, size_t n);
+	void (*memory)(u64 addr, u64 len, enum tap_memory use);
+	bool (*fault)(const struct tap_fault *fault);
 	void (*direct)(const struct tap_obj *o);
 	void (*devices)(struct ibv_device **list, int *n);
 	void (*devices_free)(struct ibv_device **list);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: memory of the program that a user of the tap watches: system calls and faults that use it.
+ *
+ * The user takes rights away with mprotect(2), and gives them back when one of its hooks `memory`
+ * and `fault` (tap.h) says that the program uses the memory.
+ */
+#ifndef LIBTAP_MEMORY_USE_H
+#define LIBTAP_MEMORY_USE_H
+
+#include "libshim/interpose/interpose.h"
+#include "libtap/tap.h"
+
+/** TAP_HOOK() - as HOOK(), for functions that the shim wraps under the name of that. */
+#define TAP_HOOK(type, name, ...) SHIM_EXPORT type tap_hook_##name(__VA_ARGS__) __asm__(#name)
+
+/** tap_next() - as libc_next(), of such a function. */
+#define tap_next(name)                                                                             \
+	({                                                                                         \
+		static void *slot_;                                                                \
+		(__typeof__(&tap_hook_##name))next_symbol(&slot_, #name);                          \
+	})
+
+/* --- memory_use.c --- */
+
+/** tap_memory_watch() - whether there is memory to watch, so that system calls have to be shown. */
+void tap_memory_watch(bool on);
+/**
+ * tap_memory_is_plain() - whether memory is private and writable, and not the calling thread's
+ * stack: its rights can be taken away and given back.
+ */
+bool tap_memory_is_plain(u64 addr, u64 len);
+
+/* --- fault.c --- */
+
+/** tap_fault_expect() - when the library is loaded: nobody blocks SIGSEGV from now on. */
+void tap_fault_expect(void);
+/** tap_fault_start() - show faults from now on. Return: false: that is not possible. */
+bool tap_fault_start(void);
+
+#endif
