@@ -233,6 +233,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_post_send(3), atomics; IBTA 9.4.5: the address is a "
 				      "multiple of 8 bytes",
 				      "Align the remote address of atomics to 8 bytes" },
+	[FINDING_WR_BUFFER_EARLY] = { "WR:BUFFER:EARLY", FINDING_ERROR,
+				      "The buffer of an outstanding receive, READ or atomic is "
+				      "used",
+				      "ibv_post_recv(3), ibv_post_send(3), notes: buffers may be "
+				      "used after the completion was polled",
+				      "Poll the completion of the request first", "buffers" },
 	[FINDING_WR_BUFFER_UNMAPPED] = { "WR:BUFFER:UNMAPPED", FINDING_ERROR,
 					 "The buffer of an outstanding send is unmapped",
 					 "ibv_post_send(3), notes: buffers may be reused after the "

@@ -2,6 +2,7 @@
 /* Attributes that ibv_modify_qp() takes, and that are often not meant. */
 #include "libtap/check/board.h"
 #include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
 
 /* struct attribute_hint - a value with a special meaning. @meaning: of @value */
 static const struct attribute_hint {
@@ -79,6 +80,12 @@ static void attribute_compare_psn(const struct check_obj *qp, u32 psn)
 			     "qp%u has sq_psn 0x%x, as qp%u before", qp->ord, psn, was.ord);
 }
 
+static void attribute_qp_stopped(const struct check_obj *qp)
+{
+	check_race_failed(qp);
+	check_guard_remove_qp(qp);
+}
+
 void check_modify_done(const struct tap_call *c)
 {
 	const struct ibv_qp_attr *attr = (void *)(uintptr_t)c->args[1];
@@ -97,7 +104,7 @@ void check_modify_done(const struct tap_call *c)
 	if (attr->qp_state == IBV_QPS_RESET)
 		check_qp_clear(qp);
 	else if (attr->qp_state == IBV_QPS_ERR)
-		check_race_failed(qp);
+		attribute_qp_stopped(qp);
 	else if (attr->qp_state == IBV_QPS_RTR)
 		check_board_put(qp);
 	else if (attr->qp_state == IBV_QPS_RTS)

@@ -6,6 +6,7 @@
  * its CQ or its wr_id allows. If both are possible, or none is, the queues of that QP are lost.
  */
 #include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
 
 void check_completion_spoil(struct ibv_wc *wc)
 {
@@ -142,6 +143,8 @@ void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 	}
 	if (wc->status == IBV_WC_SUCCESS && receive > 0)
 		check_race_arrived(qp);
+	if (wc->status != IBV_WC_SUCCESS)
+		check_guard_remove_qp(qp);
 	if (wc->status != IBV_WC_SUCCESS && receive >= 0)
 		completion_note_failure(receive ? &qp->qp.rq : &qp->qp.sq, wc->status);
 	pthread_mutex_unlock(&qp->qp.lock);

@@ -4,6 +4,8 @@
  * stale key is the usual cause.
  */
 #include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
+#include "libtap/memory_use.h"
 
 #include <stdio.h>
 
@@ -54,7 +56,7 @@ void check_mr_call(const struct tap_call *call)
 		return;
 	if (call->call == VCALL_ibv_rereg_mr) {
 		check_mr_new(c);
-		c->mr.has_access = false;
+		c->mr.has_access = c->mr.guardable = false;
 		return;
 	}
 	c->mr.has_access = true;
@@ -66,6 +68,8 @@ void check_mr_call(const struct tap_call *call)
 	}
 	if (c->mr.access & IBV_ACCESS_ZERO_BASED)
 		c->mr.iova = 0;
+	c->mr.guardable = c->mr.access & IBV_ACCESS_LOCAL_WRITE && c->mr.iova == c->mr.addr &&
+			  check_guard_wants() && tap_memory_is_plain(c->mr.addr, c->mr.len);
 	if (c->mr.access & IBV_ACCESS_ON_DEMAND)
 		check_asked_need(c, "it is paged on demand");
 }

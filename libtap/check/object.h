@@ -15,6 +15,7 @@
  *  - report.c: reports
  *  - object.c: the entries of objects, and objects that exist at the end
  *  - thread.c: objects that one thread may use; fork.c: objects of a parent process
+ *  - guard.c, guard_report.c: pages that the CPU must not touch
  *  - memory.c: regions, also those deregistered lately
  *  - queue.c: queues of outstanding work requests
  *  - asked.c: what it has asked for
@@ -52,7 +53,8 @@ struct board_qp; /* board.h */
  * struct check_wr - an outstanding work request.
  * @stack: who posted it
  * @is_read: a READ or atomic, which writes to @sge
- * @mr: ordinals of the regions of @sge, 0: none
+ * @mr: ordinals of the regions of @sge, 0: none; @guardable: pages of it may have guards
+ * @guard: entries of guard.c, 0: none
  * @hash: of what it reads, if it is @hashed
  * @ah: of a datagram; @ah_ord: its ordinal, 0: none
  * @bytes: of all its data segments
@@ -67,6 +69,8 @@ struct check_wr {
 	u8 n_sge;
 	struct ibv_sge sge[CHECK_SGES];
 	u32 mr[CHECK_SGES];
+	bool guardable[CHECK_SGES];
+	u16 guard[CHECK_SGES];
 	u64 raddr;
 	u32 rkey;
 	u32 ah_ord;
@@ -175,6 +179,7 @@ struct check_cq {
 /**
  * struct check_mr - @uses: outstanding requests that name it. @gone: where it was deregistered
  * @target_from, @target_to: from the first to the last byte that a receive or READ ever named
+ * @guardable: its pages may have guards
  */
 struct check_mr {
 	u64 addr;
@@ -185,6 +190,7 @@ struct check_mr {
 	u32 access;
 	bool has_access;
 	u32 uses;
+	bool guardable;
 	u64 target_from;
 	u64 target_to;
 	const void *pd;

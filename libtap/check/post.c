@@ -6,6 +6,7 @@
  * before the call returns. Those that the library refuses are withdrawn afterwards.
  */
 #include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
 
 static __thread u64 sends_of_thread __attribute__((tls_model("initial-exec")));
 
@@ -44,8 +45,11 @@ static void post_set_send_sges(struct check_obj *qp, struct check_wr *wr, const 
 	check_request_fence(qp, wr, fence);
 	if (wr->is_read) {
 		check_buffer_target(qp->tap->ctx_obj, sge, n);
+		check_guard_add(qp, wr, true);
 	} else {
 		check_buffer_owned(wr);
+		if (check_request_reads_memory(wr->opcode))
+			check_guard_add(qp, wr, false);
 		check_performance_payload(qp, wr);
 	}
 }
@@ -92,6 +96,7 @@ static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr,
 	if (to) {
 		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
 		check_buffer_receive(qp, to);
+		check_guard_add(qp, to, true);
 	}
 	post_added(qp, &qp->qp.rq, to);
 }
@@ -132,6 +137,7 @@ enum tap_verdict check_post_begin(struct tap_post *p)
 	const struct ibv_send_wr *s;
 	const struct ibv_recv_wr *r;
 
+	check_guard_report();
 	check_fork_used(p->obj, "posts to");
 	if (p->queue == TAP_SEND)
 		sends_of_thread++;
@@ -209,6 +215,7 @@ void check_post_end(struct tap_post *p)
 	struct check_obj *qp = check_obj_of(p->obj);
 	struct check_queue *q;
 
+	check_guard_resume();
 	if (!qp || p->queue > TAP_RECV)
 		return;
 	check_thread_leave(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);
@@ -281,8 +288,10 @@ void check_wr_call(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 	struct check_obj *qp = check_obj_of(o);
 	struct check_queue *q = qp ? &qp->qp.sq : NULL;
 
-	if (op->what == TAP_WR_STARTING)
+	if (op->what == TAP_WR_STARTING) {
+		check_guard_report();
 		check_fork_used(o, "posts to");
+	}
 	if (!q)
 		return;
 	if (op->what == TAP_WR_STARTING) {
@@ -305,6 +314,7 @@ void check_wr_batch_end(struct tap_batch *b)
 	struct check_obj *qp = check_obj_of(b->obj);
 
 	sends_of_thread++;
+	check_guard_resume();
 	if (!qp)
 		return;
 	check_thread_leave(qp, CHECK_SENDS);

@@ -5,6 +5,7 @@
  */
 #include "libtap/check/board.h"
 #include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
 
 #include <stdlib.h>
 
@@ -41,6 +42,9 @@ void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr)
 	for (i = 0; i < wr->n_sge; i++) {
 		mr = check_obj_of(tap_obj_find_mr(qp->tap->ctx_obj, wr->sge[i].lkey));
 		wr->mr[i] = mr ? mr->ord : 0;
+		wr->guardable[i] = mr && mr->mr.guardable && wr->sge[i].addr >= mr->mr.addr &&
+				   wr->sge[i].length <= mr->mr.len &&
+				   wr->sge[i].addr - mr->mr.addr <= mr->mr.len - wr->sge[i].length;
 		if (mr)
 			__atomic_fetch_add(&mr->mr.uses, 1, __ATOMIC_RELAXED);
 	}
@@ -94,9 +98,9 @@ struct check_wr *check_queue_add(const struct check_obj *qp, struct check_queue 
 }
 
 /* @wr: an entry that leaves the queue */
-static void queue_forget_wr(const struct check_obj *qp, struct check_queue *q,
-			    const struct check_wr *wr)
+static void queue_forget_wr(const struct check_obj *qp, struct check_queue *q, struct check_wr *wr)
 {
+	check_guard_remove(wr);
 	q->n_signaled -= wr->signaled;
 	q->n_reads -= wr->is_read;
 	queue_leave_ah(wr);

@@ -102,6 +102,26 @@ check_stack check_stack_here(void)
 	return s->stack;
 }
 
+check_stack check_stack_at(const void *place)
+{
+	void *frame[STACK_FRAMES + 8];
+	check_stack stack;
+	int n = backtrace(frame, ARRAY_SIZE(frame)), own;
+
+	/* Those of the handler end where the signal came. */
+	for (own = 0; own < n && frame[own] != place; own++)
+		;
+	if (own == n)
+		return 0;
+	n -= own;
+	/* Readers of a stack take each frame for the instruction after a call. */
+	frame[own] = (u8 *)frame[own] + 1;
+	pthread_mutex_lock(&lock);
+	stack = stack_intern(frame + own, min_u32((u32)n, STACK_FRAMES));
+	pthread_mutex_unlock(&lock);
+	return stack;
+}
+
 u32 check_stack_frames(check_stack stack, void *const **frames)
 {
 	*frames = entries[stack].frame;

@@ -19,6 +19,8 @@ void check_stack_fork(void);
  * before with the same frame costs a lookup.
  */
 check_stack check_stack_here(void);
+/** check_stack_at() - that of the instruction that a signal has interrupted, in its handler. */
+check_stack check_stack_at(const void *place);
 /** check_stack_frames() - its return addresses, innermost first. Return: their number. */
 u32 check_stack_frames(check_stack stack, void *const **frames);
 

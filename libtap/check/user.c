@@ -2,6 +2,7 @@
 /* The hooks of the checker. It only watches: each operation passes. */
 #include "libtap/check/board.h"
 #include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
 
 static bool check_start(void)
 {
@@ -19,13 +20,25 @@ static void check_forked(void)
 	check_mr_fork();
 	check_modify_fork();
 	check_board_fork();
+	check_guard_fork();
 }
 
 static void check_finish(void)
 {
+	check_guard_report();
 	check_obj_report_leaks();
 	check_board_finish();
 	check_report_finish();
+}
+
+/* The kernel looks up, and may write, what is registered. */
+static void check_call_registers(const struct tap_call *c)
+{
+	if (c->call == VCALL_ibv_rereg_mr)
+		check_guard_pause(c->args[3], c->args[4]);
+	else if (c->call == VCALL_ibv_reg_mr || c->call == VCALL_ibv_reg_mr_iova ||
+		 c->call == VCALL_ibv_reg_mr_iova2)
+		check_guard_pause(c->args[1], c->args[2]);
 }
 
 static enum tap_verdict check_call_begin(struct tap_call *c)
@@ -33,7 +46,9 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 	const void *first = (void *)(uintptr_t)c->args[0];
 
 	check_performance_break();
+	check_guard_report();
 	check_fork_called(c);
+	check_call_registers(c);
 	switch (c->call) {
 	case VCALL_ibv_destroy_qp:
 		check_qp_ending(first);
@@ -169,6 +184,7 @@ static void check_call_end(struct tap_call *c)
 	const void *first = (void *)(uintptr_t)c->args[0];
 	struct check_obj *qp;
 
+	check_guard_resume();
 	check_call_created(c);
 	switch (c->call) {
 	case VCALL_ibv_reg_mr:
@@ -240,6 +256,7 @@ static enum tap_verdict check_poll_begin(struct tap_poll *p)
 {
 	struct check_obj *c = check_obj_of(p->obj);
 
+	check_guard_report();
 	check_fork_used(p->obj, "polls");
 	if (c && check_thread_enter(c, CHECK_COMPLETIONS))
 		check_performance_contended(c);
@@ -260,6 +277,7 @@ static void check_poll_end(struct tap_poll *p)
 		if (p->wc[i].status != IBV_WC_SUCCESS)
 			check_completion_spoil(&p->wc[i]);
 	}
+	check_guard_resume();
 	check_cq_polled(p->obj, p->ret < p->n);
 }
 
@@ -267,8 +285,10 @@ static enum tap_verdict check_cqex_begin(struct tap_cqex *p)
 {
 	struct check_obj *c = check_obj_of(p->obj);
 
-	if (p->what == TAP_CQEX_START)
+	if (p->what == TAP_CQEX_START) {
+		check_guard_report();
 		check_fork_used(p->obj, "polls");
+	}
 	if (c && p->what == TAP_CQEX_START && check_thread_enter(c, CHECK_COMPLETIONS))
 		check_performance_contended(c);
 	return TAP_PASS;
@@ -281,6 +301,7 @@ static void check_cqex_end(struct tap_cqex *p)
 	u64 ts;
 
 	check_performance_break();
+	check_guard_resume();
 	/* A start that finds nothing has no end. */
 	if (c && (p->what == TAP_CQEX_END || (p->what == TAP_CQEX_START && p->ret)))
 		check_thread_leave(c, CHECK_COMPLETIONS);
@@ -317,6 +338,8 @@ static const struct tap_user check_user = {
 	.cq_begin = check_cq_begin,
 	.cq_end = check_cq_end,
 	.wait = check_wait,
+	.memory = check_guard_memory,
+	.fault = check_guard_fault,
 };
 
 TAP_USER(check_user);

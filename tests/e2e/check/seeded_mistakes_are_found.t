@@ -107,6 +107,12 @@ seeds <<'END'
 buffers WR:BUFFER:WRITTEN written qp1, wr_id 0x1: its buffer .* was written before its completion was polled
 buffers WR:BUFFER:WRITTEN written_inline qp1, wr_id 0x1: its buffer .* was written before
 buffers WR:BUFFER:UNMAPPED unmapped qp1, wr_id 0x1: its buffer .* was unmapped before
+buffers WR:BUFFER:WRITTEN page_written qp1, wr_id 0x1: the device reads .*, which is written at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY response_early qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY receive_early qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY receive_call qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY receive_handler qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:UNMAPPED receive_unmapped qp2, wr_id 0x7: the device writes .*, which is unmapped at 0x[0-9a-f]*000 before
 buffers WR:RECEIVE:OVERLAP overlap qp2: receive wr_id 0x2 has memory of wr_id 0x1, which is outstanding
 END
 # Each alone: a program has several of them at a time.

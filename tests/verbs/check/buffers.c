@@ -2,9 +2,16 @@
 /* Mistakes with the memory of outstanding requests. */
 #include "tests/lib/c/seed.h"
 
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define PAGES 4 /* of whole buffers */
+
+static sigjmp_buf fault_came;
 
 /* Posts a WRITE from a page. Only local rights: nobody but the program writes there. */
 static struct ibv_mr *seed_post_page(struct seed *s, unsigned int flags, uint8_t **page)
@@ -80,7 +87,175 @@ static void seed_overlap(struct seed *s)
 	seed_close(s);
 }
 
+/* --- buffers of whole pages --- */
+
+static uint8_t *seed_map_pages(struct seed *s, struct ibv_mr **mr)
+{
+	size_t size = PAGES * (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	seed_must(at != MAP_FAILED, "mmap");
+	memset(at, 1, size);
+	*mr = ibv_reg_mr(s->pd, at, size, ALL);
+	seed_must(*mr, "ibv_reg_mr");
+	return at;
+}
+
+/* From or to the second page, and a bit of those around it. */
+static void seed_post_pages(struct seed *s, enum ibv_wr_opcode op, uint8_t *at, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { (uintptr_t)at + 4000, 4300, mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = op }, *bad;
+
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.rdma.remote_addr = (uintptr_t)at + 8400;
+	wr.wr.rdma.rkey = mr->rkey;
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+}
+
+static void seed_receive_pages(struct seed *s, uint8_t *at, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { (uintptr_t)at, PAGES * 4096, mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	seed_must(!ibv_post_recv(s->qp[1], &wr, &bad), "post");
+}
+
+static void seed_send(struct seed *s)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, SEED_BUF, s->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "SEND");
+}
+
+/* The peer of the same process writes to the page meanwhile, which is nobody's mistake. */
+static void seed_page_written(struct seed *s)
+{
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	seed_open(s, 32);
+	at = seed_map_pages(s, &mr);
+	seed_post_pages(s, IBV_WR_RDMA_WRITE, at, mr);
+	if (!s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "WRITE");
+	at[5000] = 2;
+	if (s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "WRITE");
+	seed_end_page(s, mr);
+}
+
+static void seed_response_early(struct seed *s)
+{
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	seed_open(s, 32);
+	at = seed_map_pages(s, &mr);
+	seed_post_pages(s, IBV_WR_RDMA_READ, at, mr);
+	if (!s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "READ");
+	seed_must(at[5000] == 1, "content");
+	if (s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "READ");
+	seed_end_page(s, mr);
+}
+
+static void seed_receive_early(struct seed *s)
+{
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	seed_open(s, 32);
+	at = seed_map_pages(s, &mr);
+	seed_receive_pages(s, at, mr);
+	if (s->wrong)
+		seed_must(at[5000] == 1, "content");
+	s->buf[5] = 9;
+	seed_send(s);
+	seed_must(at[5] == 9, "content");
+	seed_end_page(s, mr);
+}
+
+/* The kernel would answer EFAULT. */
+static void seed_receive_call(struct seed *s)
+{
+	int fd = open("/dev/null", O_WRONLY);
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	seed_open(s, 32);
+	at = seed_map_pages(s, &mr);
+	seed_receive_pages(s, at, mr);
+	if (s->wrong)
+		seed_must(write(fd, at + 5000, 100) == 100, "write");
+	seed_send(s);
+	seed_must(write(fd, at + 5000, 100) == 100, "write");
+	close(fd);
+	seed_end_page(s, mr);
+}
+
+static void seed_receive_unmapped(struct seed *s)
+{
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	seed_open(s, 32);
+	at = seed_map_pages(s, &mr);
+	seed_receive_pages(s, at, mr);
+	if (!s->wrong)
+		seed_send(s);
+	munmap(at + 8192, 4096);
+	if (s->wrong)
+		seed_send(s);
+	seed_end_page(s, mr);
+}
+
+static void fault_taken(int sig)
+{
+	(void)sig;
+	siglongjmp(fault_came, 1);
+}
+
+/* The program's own handler gets its own faults, and no others. */
+static void seed_receive_handler(struct seed *s)
+{
+	uint8_t *other = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction act = { .sa_handler = fault_taken }, old;
+	volatile int faults = 0;
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	seed_open(s, 32);
+	sigaction(SIGSEGV, &act, NULL);
+	at = seed_map_pages(s, &mr);
+	seed_receive_pages(s, at, mr);
+	sigaction(SIGSEGV, NULL, &old);
+	seed_must(old.sa_handler == fault_taken, "sigaction");
+	if (!sigsetjmp(fault_came, 1)) {
+		if (s->wrong)
+			seed_must(at[5000] == 1, "content");
+		faults = 1;
+		*other = 1;
+		faults = 2;
+	}
+	seed_must(faults == 1, "a fault of the program's own");
+	signal(SIGSEGV, SIG_DFL);
+	seed_send(s);
+	seed_end_page(s, mr);
+}
+
 static const struct seed_case seeds[] = {
+	{ "page_written", seed_page_written },
+	{ "response_early", seed_response_early },
+	{ "receive_early", seed_receive_early },
+	{ "receive_call", seed_receive_call },
+	{ "receive_unmapped", seed_receive_unmapped },
+	{ "receive_handler", seed_receive_handler },
 	{ "written", seed_written },
 	{ "written_inline", seed_written_inline },
 	{ "unmapped", seed_unmapped },
