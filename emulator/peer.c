@@ -17,20 +17,102 @@ bool hca_wire_port_is_taken(const struct hca_wires *w, u16 port)
 	return false;
 }
 
+bool hca_peer_has_address(const struct hca *hca, u32 dev)
+{
+	return !hca_dev_is_peer(hca, dev) || hca->dev[dev].port[1].gid[0].valid;
+}
+
+static struct hca_gid *peer_gid(struct hca *hca, u32 i)
+{
+	return &hca->dev[hca->wires.first_peer + i].port[1].gid[0];
+}
+
+void hca_peer_use(struct hca *hca, u32 dev)
+{
+	struct hca_wires *w = &hca->wires;
+
+	if (hca_dev_is_peer(hca, dev))
+		w->used[(dev - w->first_peer) % HCA_PEERS] = ++w->n_uses;
+}
+
 int hca_peer_add(struct hca *hca, const u8 gid[16])
 {
 	struct hca_wires *w = &hca->wires;
-	u32 dev = w->first_peer + w->n_used;
+	u32 n = min_u32(w->n_peers, HCA_PEERS), i, at = n, used = 0;
 	struct hca_gid g = { .valid = 1 };
 
-	if (w->n_used >= w->n_peers)
+	/* A holder that died on the way has not counted its peer. */
+	for (i = 0; i < n; i++) {
+		if (peer_gid(hca, i)->valid)
+			used++;
+		else if (at == n)
+			at = i;
+	}
+	store_relaxed(&w->n_used, used);
+	if (at == n)
 		return -1;
 	memcpy(g.raw, gid, sizeof(g.raw));
 	g.type = hca->dev[0].port[1].gid[0].type;
-	hca_port_set_gid(hca, dev, 1, false, 0, &g);
-	/* A holder that dies before this leaves an address that the next one replaces. */
-	store_relaxed(&w->n_used, w->n_used + 1);
-	return (int)dev;
+	hca_port_set_gid(hca, w->first_peer + at, 1, false, 0, &g);
+	store_relaxed(&w->n_used, used + 1);
+	hca_peer_use(hca, w->first_peer + at);
+	return (int)(w->first_peer + at);
+}
+
+void hca_peer_refer(const struct hca *hca, struct hca_peer_refs *refs, u32 dev)
+{
+	u32 i = (dev - hca->wires.first_peer) % HCA_PEERS;
+
+	if (hca_dev_is_peer(hca, dev))
+		refs->bits[i / 64] |= 1ull << i % 64;
+}
+
+void hca_peers_refer_all(const struct hca *hca, struct hca_peer_refs *refs)
+{
+	const struct hca_tab *t = hca->tab;
+	u64 n = min_u64(hca->cm_sent - hca->cm_left, HCA_CM_MADS);
+	u32 i;
+
+	for (i = 0; i < t[TAB_QP].high; i++)
+		if (hca->qp[i].client)
+			hca_peer_refer(hca, refs, hca->qp[i].attr.av.dst_dev);
+	for (i = 0; i < t[TAB_AH].high; i++)
+		if (hca->ah[i].client)
+			hca_peer_refer(hca, refs, hca->ah[i].av.dst_dev);
+	for (i = 0; i < t[TAB_CMID].high; i++)
+		if (hca->cmid[i].client)
+			hca_peer_refer(hca, refs, hca->cmid[i].av.dst_dev);
+	for (; n; n--)
+		hca_peer_refer(hca, refs, hca->cm_mad[(hca->cm_sent - n) % HCA_CM_MADS].av.dst_dev);
+}
+
+/* Return: the peer to release next; HCA_PEERS: there is none. */
+static u32 peer_find_idle(struct hca *hca, const struct hca_peer_refs *refs)
+{
+	const struct hca_wires *w = &hca->wires;
+	u32 i, oldest = HCA_PEERS;
+
+	for (i = 0; i < w->n_peers && i < HCA_PEERS; i++)
+		if (peer_gid(hca, i)->valid && !(refs->bits[i / 64] >> i % 64 & 1) &&
+		    (oldest == HCA_PEERS || w->used[i] < w->used[oldest]))
+			oldest = i;
+	return oldest;
+}
+
+u32 hca_peers_release(struct hca *hca, const struct hca_peer_refs *refs, u32 n)
+{
+	static const struct hca_gid none;
+	struct hca_wires *w = &hca->wires;
+	u32 done, i;
+
+	for (done = 0; done < n; done++) {
+		i = peer_find_idle(hca, refs);
+		if (i == HCA_PEERS)
+			break;
+		hca_port_set_gid(hca, w->first_peer + i, 1, false, 0, &none);
+		store_relaxed(&w->n_used, w->n_used - min_u32(w->n_used, 1));
+	}
+	return done;
 }
 
 int hca_peer_route(struct hca *hca, const u8 sgid[16], const u8 dgid[16], u8 *port)

@@ -4,7 +4,10 @@
  *
  * Each address outside has a device of its own, a *peer*, which never has objects: it is the other
  * end of paths. The fabric process makes the devices at its start, without addresses; a peer gets
- * its address when a program first names it, or when its first datagram arrives, and keeps it.
+ * its address when a program first names it, or when its first datagram arrives. It keeps it while
+ * a queue pair, an address handle, an identifier or a packet under way refers to it. The fabric
+ * process takes the addresses of others away when places get rare, those first that were used
+ * longest ago.
  */
 #ifndef EMULATOR_PEER_H
 #define EMULATOR_PEER_H
@@ -27,6 +30,7 @@ struct hca;
  * @n_taken, @taken: UDP source ports that flows cannot have, since another program of the host has
  * them; of more than fit here, the latest
  * @first_peer, @n_peers: devices that stand for hosts outside; @n_used: those that have an address
+ * @used: when each was last used, as a number that grows: @n_uses
  */
 struct hca_wires {
 	u32 n;
@@ -34,17 +38,37 @@ struct hca_wires {
 	u8 gid[HCA_WIRES][16];
 	u32 n_taken;
 	u16 taken[HCA_WIRE_PORTS_TAKEN];
+	u64 n_uses;
+	u64 used[HCA_PEERS];
 };
 
 /** hca_wire_port_is_taken() - whether flows cannot leave from a source port: 4791 is theirs. */
 bool hca_wire_port_is_taken(const struct hca_wires *w, u16 port);
 /** hca_dev_is_peer() - whether a device stands for a host outside of the fabric. */
 bool hca_dev_is_peer(const struct hca *hca, u32 dev);
+/** hca_peer_has_address() - false: the device is a peer that stands for no host now. */
+bool hca_peer_has_address(const struct hca *hca, u32 dev);
 /**
  * hca_peer_add() - give a peer an address that no device has. Token held.
  * Return: its device; -1: all have one.
  */
 int hca_peer_add(struct hca *hca, const u8 gid[16]);
+/** hca_peer_use() - note that the host of a peer has sent something. Token held. */
+void hca_peer_use(struct hca *hca, u32 dev);
+/** struct hca_peer_refs - a bit for each peer that something refers to. */
+struct hca_peer_refs {
+	u64 bits[HCA_PEERS / 64];
+};
+
+/** hca_peer_refer() - note that something refers to a device, if it is a peer. */
+void hca_peer_refer(const struct hca *hca, struct hca_peer_refs *refs, u32 dev);
+/** hca_peers_refer_all() - note the peers of all objects and of waiting MADs. Token held. */
+void hca_peers_refer_all(const struct hca *hca, struct hca_peer_refs *refs);
+/**
+ * hca_peers_release() - take the addresses of up to @n peers away that nothing refers to, those
+ * first that were used longest ago. Token held. Return: how many.
+ */
+u32 hca_peers_release(struct hca *hca, const struct hca_peer_refs *refs, u32 n);
 /**
  * hca_peer_route() - the peer that a port with the address @sgid reaches at @dgid, which no device
  * of this fabric has. Token held. @port: receives the peer's port

@@ -114,6 +114,7 @@ int audit_ah(struct audit *a, u32 i)
 	MUST(audit_use_pd(a, ah->pd, ah->client), "AH %u: PD %u is not its owner's", i, ah->pd);
 	MUST(ah->av.dst_dev == ~0u || ah->av.dst_dev < a->hca->n_devs, "AH %u: leads to device %u",
 	     i, ah->av.dst_dev);
+	MUST(hca_peer_has_address(a->hca, ah->av.dst_dev), "AH %u: leads to no host", i);
 	MUST(ah->av.sgid_index < HCA_GIDS && ah->av.port_num && ah->av.port_num <= HCA_MAX_PORTS,
 	     "AH %u: GID %u of port %u", i, ah->av.sgid_index, ah->av.port_num);
 	return 0;

@@ -62,6 +62,7 @@ static int audit_qp_uses(struct audit *a, u32 i)
 	if (qp->xrcd)
 		a->refs[TAB_XRCD][qp->xrcd - 1]++;
 	audit_use_xref(a, qp->xref);
+	MUST(hca_peer_has_address(a->hca, qp->attr.av.dst_dev), "QP %#x: leads to no host", i);
 	MUST(!qp->ind || audit_use(a, TAB_IND, qp->ind - 1, qp->client),
 	     "QP %#x: table %u of WQs is not its owner's", i, qp->ind - 1);
 	return 0;

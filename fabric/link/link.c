@@ -100,6 +100,11 @@ bool link_holds_qp(const struct fabric *f, u32 dev, u32 qpn)
 	return linkq_holds_qp(&f->link->q, dev, qpn);
 }
 
+void link_each_device(const struct fabric *f, void (*fn)(void *ctx, u32 dev), void *ctx)
+{
+	linkq_each_device(&f->link->q, fn, ctx);
+}
+
 void *link_mem(struct fabric *f)
 {
 	return f->link->q.mem;

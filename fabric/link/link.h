@@ -95,6 +95,8 @@ u32 link_flow(const struct fabric *f);
 bool link_flow_waits(const struct fabric *f, u32 flow);
 /** link_holds_qp() - whether anything is on its way to or from a QP. */
 bool link_holds_qp(const struct fabric *f, u32 dev, u32 qpn);
+/** link_each_device() - as linkq_each_device(). */
+void link_each_device(const struct fabric *f, void (*fn)(void *ctx, u32 dev), void *ctx);
 
 /* --- receive.c --- */
 

@@ -316,6 +316,18 @@ bool linkq_holds_qp(const struct linkq *q, u32 dev, u32 qpn)
 	return false;
 }
 
+void linkq_each_device(const struct linkq *q, void (*fn)(void *ctx, u32 dev), void *ctx)
+{
+	const struct lq_key *k;
+	u32 i;
+
+	for (i = 0; i < q->n_flows; i++) {
+		k = &q->flow[q->heap[i]].key;
+		fn(ctx, k->src_dev);
+		fn(ctx, k->dst_dev);
+	}
+}
+
 u64 linkq_next(const struct linkq *q)
 {
 	return q->n_flows ? linkq_heap_at(q, 0) : ~0ULL;

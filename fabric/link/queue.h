@@ -124,6 +124,8 @@ void linkq_put(struct linkq *q, const struct lq_key *k, struct lq_entry *e);
 void linkq_drop(struct linkq *q, struct lq_entry *e);
 /** linkq_holds_qp() - whether anything is on its way to or from a QP. */
 bool linkq_holds_qp(const struct linkq *q, u32 dev, u32 qpn);
+/** linkq_each_device() - call @fn for both ends of each flow that has bursts on their way. */
+void linkq_each_device(const struct linkq *q, void (*fn)(void *ctx, u32 dev), void *ctx);
 /** linkq_next() - the time of the next arrival; ~0: the queue is empty. */
 u64 linkq_next(const struct linkq *q);
 /** linkq_due() - the entry that arrives first, if it has arrived by @now, or NULL. */

@@ -103,13 +103,13 @@ static bool datagram_is_echo(const struct roce *r, const struct roce_inbox *box,
 
 /*
  * Whether a datagram from an unknown address may give a peer that address: it goes to a QP that
- * takes datagrams from anybody. Programs keep half of the peers.
+ * takes datagrams from anybody.
  */
 static bool datagram_may_introduce(struct hca *hca, const struct roce_pkt *p)
 {
 	const struct hca_qp *qp = hca_qp_by_num(hca, p->dqpn);
 
-	if (p->opcode >> 5 != ROCE_UD || hca->wires.n_used >= hca->wires.n_peers / 2)
+	if (p->opcode >> 5 != ROCE_UD)
 		return false;
 	return p->dqpn == GSI_QPN || gid_is_mcast(p->dgid) || (qp && qp->type == QPT_UD);
 }
@@ -190,15 +190,17 @@ static enum roce_drop datagram_parse(struct roce_wire *w, const u8 sgid[16], con
 }
 
 /* Make a burst of a packet. Return: as datagram_parse(). */
-static enum roce_drop datagram_to_burst(struct hca *hca, const struct roce_pkt *p,
+static enum roce_drop datagram_to_burst(struct fabric *f, const struct roce_pkt *p,
 					struct packet_burst *b, u32 *fault)
 {
+	struct hca *hca = f->hca;
 	int ret = packet_to_burst(hca, p, b, fault);
 
-	if (ret == -ENXIO && datagram_may_introduce(hca, p) && hca_peer_add(hca, p->sgid) >= 0)
+	if (ret == -ENXIO && datagram_may_introduce(hca, p) && roce_peers_introduce(f, p->sgid))
 		ret = packet_to_burst(hca, p, b, fault);
 	if (ret || !hca_dev_is_peer(hca, b->b.src_dev))
 		return ROCE_DROP_STRANGER;
+	hca_peer_use(hca, b->b.src_dev);
 	if (b->b.dst_dev >= hca->n_devs && !burst_is_mcast(&b->b))
 		return ROCE_DROP_NO_PORT;
 	return ROCE_DROPS;
@@ -221,7 +223,7 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 	if (why == ROCE_DROPS && p.opcode == ROCE_OPCODE_CNP)
 		why = roce_cnp_input(f, box->wire, &p) ? ROCE_DROPS : ROCE_DROP_STRANGER;
 	else if (why == ROCE_DROPS)
-		why = datagram_to_burst(f->hca, &p, &b, &fault);
+		why = datagram_to_burst(f, &p, &b, &fault);
 	if (why != ROCE_DROPS) {
 		roce_drop(f, box->wire, why, sgid);
 		return 0;
@@ -383,6 +385,7 @@ void roce_input(struct fabric *f)
 	r->retry_at = NEVER;
 	if (roce_groups_changed(f))
 		roce_groups_update(f);
+	roce_peers_keep_free(f);
 	for (i = 0; i < r->n; i++)
 		inbox_input(f, &r->wire[i].box);
 	for (i = 0; i < ROCE_GROUPS; i++)

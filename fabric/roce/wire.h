@@ -163,6 +163,8 @@ struct roce {
 	u32 members, cursor; /* of the table of memberships, when the groups were last joined */
 	bool due; /* datagrams wait for the token */
 	u64 retry_at; /* when the engine can be asked again; NEVER: it has taken all */
+	u64 release_at; /* when places of peers can be released again */
+	u32 peers_seen; /* hca->wires.n_used at the latest turn */
 	u8 *payload; /* ROCE_DATA_MAX bytes: of the burst that is being sent */
 	u8 *frames; /* ROCE_BATCH frames */
 	struct roce_stage stage;
@@ -225,6 +227,13 @@ u32 roce_inbox_events(const struct roce_inbox *box);
 int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
 /** roce_inbox_close() - close the socket, and forget its datagrams. */
 void roce_inbox_close(struct roce_inbox *box);
+
+/* --- peers.c --- */
+
+/** roce_peers_introduce() - a datagram comes from a new host. Return: whether it gets a place. */
+bool roce_peers_introduce(struct fabric *f, const u8 gid[16]);
+/** roce_peers_keep_free() - release places for programs, where few are free. Token held. */
+void roce_peers_keep_free(struct fabric *f);
 
 /* --- drop.c --- */
 

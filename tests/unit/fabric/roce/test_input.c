@@ -4,6 +4,7 @@
 #include "tests/lib/wire/wire_world.h"
 
 #include "emulator/mad.h"
+#include "emulator/port.h"
 
 #define TURNS 10000u
 
@@ -167,15 +168,96 @@ static void test_marks_of_congestion_are_answered_to_the_peer_alone(void)
 	CU_ASSERT(wire_audit());
 }
 
-static void test_strangers_leave_half_of_the_peers_to_programs(void)
+/* Return: its device; -1: it has no place. */
+static int host_dev(u32 host)
 {
+	u8 gid[16], port;
+
+	wire_host_gid(WIRE_TO_4, host, gid);
+	return hca_find_gid(wire.m->hca, gid, &port);
+}
+
+/* A program's address handle. Return: 0 or -errno. */
+static int handle_create(u32 host, u32 *handle)
+{
+	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
+	int ret;
+
+	cmd.ah.pd = wire.m->c[1].pd;
+	cmd.ah.av.is_global = 1;
+	cmd.ah.av.port_num = 1;
+	wire_host_gid(WIRE_TO_4, host, cmd.ah.av.dgid);
+	ret = emu_cmd(wire.m, 1, &cmd);
+	*handle = cmd.handle;
+	return ret;
+}
+
+static void handle_destroy(u32 handle)
+{
+	struct hca_cmd cmd = { .op = CMD_DESTROY_AH, .handle = handle };
+
+	CU_ASSERT_EQUAL(emu_cmd(wire.m, 1, &cmd), 0);
+}
+
+static void test_a_flood_of_new_hosts_takes_no_place_that_is_in_use(void)
+{
+	const u32 flood = 10, end = flood + 2 * HCA_PEERS, known = 1000;
+	int connected, handled;
+	u32 i, handle;
+
+	wire_make();
+	wire_connect();
+	connected = host_dev(1);
+	CU_ASSERT_EQUAL(handle_create(known, &handle), 0);
+	handled = host_dev(known);
+	CU_ASSERT_FATAL(connected >= 0 && handled >= 0);
+	for (i = flood; i < end; i++) {
+		introduce(i);
+		CU_ASSERT(host_dev(i) >= 0);
+	}
+	CU_ASSERT(wire.m->hca->wires.n_used <= HCA_PEERS / 2);
+	CU_ASSERT_EQUAL(host_dev(1), connected);
+	CU_ASSERT_EQUAL(host_dev(known), handled);
+	CU_ASSERT(host_dev(flood) < 0);
+	CU_ASSERT(wire_audit());
+	/* A host that nothing refers to is one of many. */
+	handle_destroy(handle);
+	for (i = flood; i < end; i++)
+		introduce(i);
+	CU_ASSERT(host_dev(known) < 0);
+	CU_ASSERT_EQUAL(host_dev(1), connected);
+	CU_ASSERT(wire_audit());
+}
+
+static void test_hosts_that_send_keep_their_places_longest(void)
+{
+	const u32 faithful = 2000;
 	u32 i;
 
 	wire_make();
-	for (i = 10; i < 10 + 2 * HCA_PEERS; i++)
-		introduce(i);
-	CU_ASSERT_EQUAL(wire.m->hca->wires.n_used, HCA_PEERS / 2);
-	CU_ASSERT(wire_counts()->dropped[ROCE_DROP_STRANGER] >= HCA_PEERS);
+	for (i = 0; i < 2 * HCA_PEERS; i++) {
+		introduce(3000 + i);
+		if (i % 16 == 0)
+			introduce(faithful);
+		CU_ASSERT(host_dev(faithful) >= 0);
+	}
+}
+
+/* The oldest hosts make room, also for the program that had them before. */
+static void test_a_program_reaches_more_hosts_than_there_are_places(void)
+{
+	u32 i, handle[4];
+
+	wire_make();
+	memset(handle, 0xff, sizeof(handle));
+	for (i = 0; i < 2 * HCA_PEERS; i++) {
+		if (handle[i % 4] != ~0u)
+			handle_destroy(handle[i % 4]);
+		CU_ASSERT_EQUAL(handle_create(4000 + i, &handle[i % 4]), 0);
+		wire_turn();
+	}
+	for (i = 0; i < 4; i++)
+		handle_destroy(handle[i]);
 	CU_ASSERT(wire_audit());
 }
 
@@ -191,8 +273,12 @@ int main(void)
 		{ "a long READ is answered", test_a_long_read_is_answered },
 		{ "marks of congestion are answered to the peer alone",
 		  test_marks_of_congestion_are_answered_to_the_peer_alone },
-		{ "strangers leave half of the peers to programs",
-		  test_strangers_leave_half_of_the_peers_to_programs },
+		{ "a flood of new hosts takes no place that is in use",
+		  test_a_flood_of_new_hosts_takes_no_place_that_is_in_use },
+		{ "hosts that send keep their places longest",
+		  test_hosts_that_send_keep_their_places_longest },
+		{ "a program reaches more hosts than there are places",
+		  test_a_program_reaches_more_hosts_than_there_are_places },
 		{ NULL, NULL },
 	};
 

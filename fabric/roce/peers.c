@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: places for hosts outside: who keeps one, and who gets one.
+ *
+ * Addresses that datagrams bring may be invented, and there are HCA_PEERS places. A place is busy
+ * while a queue pair, an address handle, an identifier or a packet under way refers to it: such a
+ * host keeps it. The places of others go to newcomers, of those that were used longest ago first:
+ *  - a datagram of a new host gets a place while less than half of them have an address;
+ *  - programs can take all; when few are free, the fabric process releases some for the next ones.
+ *
+ * To find out what is busy takes a walk over the tables of HCA memory. Places are therefore
+ * released some at a time, and no more than a sixteenth of the time goes into that.
+ */
+#include "fabric/roce/wire.h"
+
+#define RELEASE	     32u /* places at a time */
+#define TIME_SHARE   16u
+#define WAIT_IDLE_NS (10 * NSEC_PER_MSEC) /* nothing could be released: the next try comes later */
+
+/** struct refer_ctx - where peers_refer_link() notes a device. */
+struct refer_ctx {
+	const struct hca *hca;
+	struct hca_peer_refs *refs;
+};
+
+static void peers_refer_link(void *ctx, u32 dev)
+{
+	const struct refer_ctx *c = ctx;
+
+	hca_peer_refer(c->hca, c->refs, dev);
+}
+
+/* Return: whether places were released. */
+static bool peers_release(struct fabric *f)
+{
+	struct hca_peer_refs refs = { { 0 } };
+	struct refer_ctx c = { .hca = f->hca, .refs = &refs };
+	u64 now = real_ns(), end;
+	u32 n;
+
+	if (now < f->roce->release_at)
+		return false;
+	hca_peers_refer_all(f->hca, &refs);
+	link_each_device(f, peers_refer_link, &c);
+	n = hca_peers_release(f->hca, &refs, RELEASE);
+	end = real_ns();
+	f->roce->release_at = end + TIME_SHARE * (end - now) + (n ? 0 : WAIT_IDLE_NS);
+	return n > 0;
+}
+
+bool roce_peers_introduce(struct fabric *f, const u8 gid[16])
+{
+	const struct hca_wires *w = &f->hca->wires;
+
+	if (w->n_used >= w->n_peers / 2 && !peers_release(f))
+		return false;
+	return w->n_used < w->n_peers / 2 && hca_peer_add(f->hca, gid) >= 0;
+}
+
+void roce_peers_keep_free(struct fabric *f)
+{
+	const struct hca_wires *w = &f->hca->wires;
+
+	if (w->n_used > w->n_peers - RELEASE && w->n_used != f->roce->peers_seen)
+		peers_release(f);
+	f->roce->peers_seen = w->n_used;
+}
