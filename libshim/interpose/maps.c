@@ -131,17 +131,12 @@ bool maps_flags(struct maps *m, char *text, size_t size)
 	return true;
 }
 
-int maps_query_open(struct maps_query *q)
+static int query_open(struct maps_query *q)
 {
 	struct maps m;
-	int ret;
+	int ret = maps_open(&m, false);
 
-	if (q->unsupported || own_fd_is_open(&q->maps))
-		return 0;
-	ret = maps_open(&m, false);
-	if (!ret)
-		ret = own_fd_set(&q->maps, own_fd_move_high(m.fd));
-	return ret;
+	return ret ? ret : own_fd_set(&q->maps, own_fd_move_high(m.fd));
 }
 
 static int query_ask(const struct maps_query *q, u64 addr, struct mapping *v)
@@ -190,6 +185,12 @@ int maps_query_at(struct maps_query *q, u64 addr, struct mapping *v)
 	if (q->unsupported)
 		return query_read(addr, v);
 	ret = query_ask(q, addr, v);
+	/* The first question, or the program has closed the file. */
+	if (ret == -EBADF || (ret == -ENOTTY && !own_fd_is_open(&q->maps))) {
+		ret = query_open(q);
+		if (!ret)
+			ret = query_ask(q, addr, v);
+	}
 	if (ret != -ENOTTY)
 		return ret;
 	maps_query_close(q);

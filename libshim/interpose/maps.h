@@ -63,10 +63,11 @@ struct maps_query {
 	bool unsupported;
 };
 
-/** maps_query_open() - before questions. The program may have closed the file. 0 or -errno. */
-int maps_query_open(struct maps_query *q);
 /**
  * maps_query_at() - the mapping that has @addr; its name is left empty.
+ *
+ * The program may close the file, and open that of another process under its number. So the caller
+ * compares what is mapped with what only this process has.
  * Return: 0 or -errno. -ENOENT: nothing is mapped there
  */
 int maps_query_at(struct maps_query *q, u64 addr, struct mapping *v);

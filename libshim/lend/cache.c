@@ -38,8 +38,6 @@ static bool range_is_whole(const struct lent_range *r)
 	u64 at = r->addr, end = r->addr + r->len;
 	struct mapping v;
 
-	if (maps_query_open(&query))
-		return false;
 	for (; at < end; at = v.to)
 		if (maps_query_at(&query, at, &v) || !lent_range_maps(&v) ||
 		    v.offset + (at - v.from) != r->off + (at - r->addr))
@@ -111,6 +109,22 @@ void lent_cache_take(u64 from, u64 to)
 		lend_regions_count_back();
 }
 
+void lent_cache_put(u64 from, u64 to)
+{
+	u64 now = sys_now();
+	u32 i;
+
+	for (i = 0; i < lent_range_count(); i++) {
+		struct lent_range *r = lent_range_at(i);
+
+		if (!range_overlaps(r, from, to) || r->idle_since ||
+		    lend_region_is_on(r->addr, r->addr + r->len))
+			continue;
+		/* One that is large would drive all others out. */
+		r->idle_since = r->shown && r->len <= CACHE_BYTES / 2 ? now : LONG_AGO;
+	}
+}
+
 /* The range that is to be private next; NULL: none. */
 static struct lent_range *range_next_to_return(u64 now)
 {
@@ -134,8 +148,9 @@ static struct lent_range *range_next_to_return(u64 now)
 }
 
 /* Where another thread cannot be stopped, the next call goes on. */
-static void cache_shrink(u64 now)
+void lent_cache_shrink(void)
 {
+	u64 now = sys_now();
 	struct lent_range *r = range_next_to_return(now);
 	bool quiet = r && lend_is_quiet();
 
@@ -146,23 +161,6 @@ static void cache_shrink(u64 now)
 		}
 		r = range_next_to_return(now);
 	}
-}
-
-void lent_cache_put(u64 from, u64 to)
-{
-	u64 now = sys_now();
-	u32 i;
-
-	for (i = 0; i < lent_range_count(); i++) {
-		struct lent_range *r = lent_range_at(i);
-
-		if (!range_overlaps(r, from, to) || r->idle_since ||
-		    lend_region_is_on(r->addr, r->addr + r->len))
-			continue;
-		/* One that is large would drive all others out. */
-		r->idle_since = r->shown && r->len <= CACHE_BYTES / 2 ? now : LONG_AGO;
-	}
-	cache_shrink(now);
 }
 
 int lent_cache_empty(void)

@@ -35,8 +35,8 @@ void lent_count(u64 lent, enum seg_lent_why why, u64 kept)
 
 	if (!t)
 		return;
-	store_relaxed(&t->lent, t->lent + lent);
-	store_relaxed(&t->why[why], t->why[why] + kept);
+	__atomic_fetch_add(&t->lent, lent, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&t->why[why], kept, __ATOMIC_RELAXED);
 }
 
 int lent_hold(void)

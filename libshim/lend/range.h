@@ -65,6 +65,8 @@ int lent_ranges_return(u64 from, u64 to, bool registered);
 void lent_cache_take(u64 from, u64 to);
 /** lent_cache_put() - a region on [from, to) has ended: ranges that no other lies on are idle. */
 void lent_cache_put(u64 from, u64 to);
+/** lent_cache_shrink() - make ranges private that have been idle for long, or are too many. */
+void lent_cache_shrink(void);
 /**
  * lent_cache_empty() - make idle ranges private again, unless something else writes to memory.
  * Return: 0, or -errno: some are still lent.
@@ -96,7 +98,7 @@ void lent_range_cut(struct lent_range *r, u64 len);
 int lent_range_show(struct lent_range *r, bool on);
 /**
  * lent_count() - add to the bytes of regions that are lent, and to those that are not for a reason;
- * what is subtracted is its negative.
+ * what is subtracted is its negative. The lock is not needed.
  */
 void lent_count(u64 lent, enum seg_lent_why why, u64 kept);
 /** lent_hold() - keep other processes from copying. Return: 0 or -errno. */

@@ -17,6 +17,7 @@
 #include "libshim/lend/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -25,19 +26,27 @@
 #define FLAGS_TEXT  192
 #define OWN_STACK   (64u << 10) /* more than the frames of an exchange */
 
+/* Regions that end without the lock: each at most as long, and so many. */
+#define LATER_BYTES   (256u << 10)
+#define LATER_REGIONS 16u
+
 #define BUSY_TRIES 100u
 #define BUSY_NS	   5000000u
 
 /**
  * struct lend_region - [addr, end). @end: 0: the entry is free
  * @lent: bytes that are lent, the others are not because of @why
+ * @state: who next takes the lock frees an entry that has ended without it
  */
 struct lend_region {
 	u64 addr;
 	u64 end;
 	u64 lent;
 	enum seg_lent_why why;
+	u32 state;
 };
+
+enum region_state { REGION_LIVE, REGION_ENDING, REGION_ENDED };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* This thread has the lock. It runs the engine with it, which may allocate memory. */
@@ -45,6 +54,8 @@ static __thread bool has_lock __attribute__((tls_model("initial-exec")));
 static struct lend_region regions[MAX_REGIONS];
 static u32 regions_end; /* entries from here on have never been used */
 static u32 n_unnoted;
+static u32 n_ended;
+static u32 counts_back; /* lend_regions_count_back() runs */
 static bool shares_memory; /* with a process that cannot be stopped */
 static u32 generation = 1; /* of this process: a fork makes another */
 
@@ -58,6 +69,56 @@ bool lend_is_on(void)
 		store_relaxed(&known, text && !strcmp(text, "1") ? 2 : 1);
 	}
 	return load_relaxed(&known) == 2;
+}
+
+/* Count a region's bytes for `rdmaemu status` (@sign 1), or no more (-1). */
+static void region_count(const struct lend_region *region, s64 sign)
+{
+	u64 kept = region->end - region->addr - region->lent;
+
+	lent_count((u64)sign * region->lent, region->why, (u64)sign * kept);
+}
+
+/* Its bytes are no longer counted. */
+static void region_free(struct lend_region *region)
+{
+	u64 from = region->addr, to = region->end;
+
+	*region = (struct lend_region){ 0 };
+	lent_cache_put(from, to);
+}
+
+/* End the regions that ended without the lock. */
+static void regions_end_noted(void)
+{
+	u32 i, n = load_acquire(&n_ended);
+
+	for (i = 0; i < regions_end && n; i++) {
+		if (load_acquire(&regions[i].state) != REGION_ENDED)
+			continue;
+		region_free(&regions[i]);
+		__atomic_fetch_sub(&n_ended, 1, __ATOMIC_RELAXED);
+		n--;
+	}
+}
+
+/*
+ * End a region without the lock, which costs system calls. Idle ranges may exceed their bounds by
+ * so much. Either this thread sees that all regions are counted again, and waits, or that count
+ * sees the region's state, and leaves it out.
+ * Return: false: it takes the lock.
+ */
+static bool region_end_later(struct lend_region *region)
+{
+	if (region->end - region->addr > LATER_BYTES || load_relaxed(&n_ended) >= LATER_REGIONS)
+		return false;
+	__atomic_fetch_add(&n_ended, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&region->state, REGION_ENDING, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&counts_back, __ATOMIC_SEQ_CST))
+		sched_yield();
+	region_count(region, -1);
+	store_release(&region->state, REGION_ENDED);
+	return true;
 }
 
 static void signal_mask_set(const sigset_t *mask, sigset_t *before)
@@ -75,6 +136,7 @@ void lend_lock(sigset_t *before)
 	signal_mask_set(&all, before);
 	pthread_mutex_lock(&lock);
 	has_lock = true;
+	regions_end_noted();
 }
 
 void lend_unlock(const sigset_t *before)
@@ -183,23 +245,17 @@ static u64 region_count_lent(const struct lend_region *region)
 	return lent;
 }
 
-/* Count a region's bytes for `rdmaemu status` (@sign 1), or no more (-1). */
-static void region_count(const struct lend_region *region, s64 sign)
-{
-	u64 kept = region->end - region->addr - region->lent;
-
-	lent_count((u64)sign * region->lent, region->why, (u64)sign * kept);
-}
-
 void lend_regions_count_back(void)
 {
 	u64 lent;
 	u32 i;
 
+	__atomic_store_n(&counts_back, 1, __ATOMIC_SEQ_CST);
 	for (i = 0; i < regions_end; i++) {
 		struct lend_region *region = &regions[i];
 
-		if (!region->end || !region->lent)
+		if (!region->end || !region->lent ||
+		    __atomic_load_n(&region->state, __ATOMIC_SEQ_CST) != REGION_LIVE)
 			continue;
 		lent = region_count_lent(region);
 		if (lent == region->lent)
@@ -209,6 +265,7 @@ void lend_regions_count_back(void)
 		region->why = LENT_WHY_BACK;
 		region_count(region, 1);
 	}
+	store_release(&counts_back, 0);
 }
 
 /* Whether all of [from, to) is lent. */
@@ -308,6 +365,7 @@ u64 lend_region_add(u64 addr, u64 len, bool may_lend)
 	index = region_note(addr, len);
 	end = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
 	lent_cache_take(page_down(addr), end);
+	lent_cache_shrink();
 	/* Memory on demand is what the program has at its addresses at any time. */
 	if (!may_lend)
 		(void)lent_ranges_return(addr, end, true);
@@ -324,26 +382,23 @@ u64 lend_region_add(u64 addr, u64 len, bool may_lend)
 
 void lend_region_drop(u64 number)
 {
-	struct lend_region *region;
-	int saved = errno;
 	u32 index = (u32)number;
+	int saved = errno;
 	sigset_t before;
-	u64 from, to;
 
-	if (!number)
+	if (!number || number >> 32 != generation)
+		return;
+	if (index != UNNOTED && region_end_later(&regions[index]))
 		return;
 	lend_lock(&before);
-	if (number >> 32 == generation && index == UNNOTED) {
+	if (index == UNNOTED) {
 		n_unnoted--;
 		lent_cache_put(0, UINT64_MAX);
-	} else if (number >> 32 == generation) {
-		region = &regions[index];
-		from = region->addr;
-		to = region->end;
-		region_count(region, -1);
-		*region = (struct lend_region){ 0 };
-		lent_cache_put(from, to);
+	} else {
+		region_count(&regions[index], -1);
+		region_free(&regions[index]);
 	}
+	lent_cache_shrink();
 	lend_unlock(&before);
 	errno = saved;
 }
@@ -399,7 +454,7 @@ int lend_return_all(void)
 void lend_region_forget(void)
 {
 	memset(regions, 0, sizeof(regions));
-	regions_end = n_unnoted = 0;
+	regions_end = n_unnoted = n_ended = 0;
 	shares_memory = false;
 	generation++;
 }

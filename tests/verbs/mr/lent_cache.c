@@ -295,7 +295,8 @@ static void test_bounds(void)
 	for (uint32_t i = 0; i < 400; i++)
 		ibv_dereg_mr(region_new(at + (size_t)i * 2 * PAGE, PAGE));
 	lent = vb_lent_bytes(at, 128 * MIB);
-	ok(lent <= 256 * PAGE && has_lent(at + 399 * 2 * PAGE, PAGE, PAGE),
+	/* The latest are not counted yet. */
+	ok(lent <= (256 + 16) * PAGE && has_lent(at + 399 * 2 * PAGE, PAGE, PAGE),
 	   "%zu pages of 400, the latest", lent / PAGE);
 	munmap(at, 128 * MIB);
 	munmap(small, SIZE);
