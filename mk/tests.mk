@@ -210,7 +210,7 @@ $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(BENCH_LIBS) -lpthread -lm
 
 $(BUILD)/bench/cm_connect: BENCH_LIBS := -lrdmacm -libverbs
-$(BUILD)/bench/post_cost $(BUILD)/bench/tap_cost: BENCH_LIBS := -libverbs
+$(addprefix $(BUILD)/bench/,post_cost register_cost tap_cost): BENCH_LIBS := -libverbs
 
 # Clients without the library.
 $(addprefix $(T)/app_device_,claims crowd lingering peers silent starving wild): $(call objs,tests/lib/c/protocol_client.c)

@@ -112,6 +112,10 @@ def lending(samples, limit):
         kept = statistics.median(alone) * PERFTEST_MB / 1e9 if alone else None
         yield (f"lent_{name}_bw", f"lent: ib_{name}_bw -s 65536", "GB/s", PERFTEST_MB / 1e9, kept, "without lending",
                0.7 * gbs, False)
+    alone = samples.get("kept_register")
+    kept = statistics.median(alone) if alone else None
+    yield ("lent_register", "lent: register, deregister 64 KiB", "us", 1, kept, "without lending", kept and 1.5 * kept,
+           True)
 
 
 def captured(samples):
