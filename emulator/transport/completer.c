@@ -287,7 +287,8 @@ static int comp_response_input(struct engine *e, struct hca_qp *qp, struct seg_h
 	if (unlikely(req_own(&s)))
 		return rndv_response(e, qp, seg, &s, b);
 	w = sq_slot(seg, qp, s.una);
-	if (!wqe_is_rd(w->opcode) || wqe_response_op(w->opcode) != b->op) {
+	if (!wqe_is_rd(w->opcode) || wqe_response_op(w->opcode) != b->op ||
+	    req_response_is_beyond(&s, b)) {
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
 		req_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);
 		return 0;

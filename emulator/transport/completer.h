@@ -16,6 +16,15 @@ static inline bool req_outstanding(const struct hca_qp *qp, u32 psn)
 	       psn_diff(psn, qp->req.una_psn) >= 0 && psn_diff(psn, qp->req.next_psn) < 0;
 }
 
+/**
+ * req_response_is_beyond() - whether a response has more packets than the requests that were sent.
+ * Packets are checked one by one (untrusted.h), but a joined fabric may send any burst.
+ */
+static inline bool req_response_is_beyond(const struct req_state *s, const struct burst *b)
+{
+	return psn_diff(psn_add(b->psn, b->npkts), s->next_psn) > 0;
+}
+
 /** req_progress() - a packet was acknowledged: reset the retry counters. */
 static inline void req_progress(struct hca_qp *qp, struct req_state *s)
 {

@@ -193,7 +193,7 @@ int rndv_response(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, stru
 	struct hca_mem dst;
 	int ret = 0;
 
-	if ((s->flags & REQ_FIN) || b->op != BOP_READ_RESP || psn_diff(end, s->next_psn) > 0 ||
+	if ((s->flags & REQ_FIN) || b->op != BOP_READ_RESP || req_response_is_beyond(s, b) ||
 	    at + b->len > tag->len ||
 	    ((b->flags & BF_FOREIGN) && untrusted_response_status(qp, at, tag->len, b))) {
 		rndv_fail(e, qp, seg, WCS_BAD_RESP_ERR, CAUSE_BAD_WQE, b->op);

@@ -98,11 +98,11 @@ void foreign_put(struct foreign *f, const struct foreign_pkt *p)
 	struct emu *m = f->m;
 	struct burst b = {
 		.op = p->op,
-		.flags = p->flags | BF_FOREIGN,
+		.flags = p->flags | (p->npkts ? 0 : BF_FOREIGN),
 		.aeth = p->aeth,
 		.psn = psn_add(foreign_first(p->op), p->psn),
 		.path = m->hca->qp[f->ghost.slot].path,
-		.npkts = 1,
+		.npkts = p->npkts ? p->npkts : 1,
 		.mtu = 4096,
 		.va = (uintptr_t)m->c[1].mem + p->off,
 		.rkey = p->rkey ? p->rkey : m->c[1].key,

@@ -23,6 +23,7 @@
  * struct foreign_pkt - a packet. @psn: behind the connection's first; @off: in the live side's
  * memory
  * @asked, @part: of a READ request: the portion of its answer, all of it if @part is 0
+ * @npkts: of a burst that a joined fabric sends, which nobody checks packet by packet; 0: a packet
  */
 struct foreign_pkt {
 	u8 op;
@@ -35,6 +36,7 @@ struct foreign_pkt {
 	u32 asked, part;
 	u32 rkey; /* 0: the right one */
 	u32 swap; /* FLUSH: enum ib_flush */
+	u32 npkts;
 };
 
 /** struct foreign - the queue pairs, and what the live one has sent. */

@@ -165,10 +165,34 @@ static void test_implied_nak(void)
 	CU_ASSERT(foreign_down(&f));
 }
 
+/*
+ * A member of the mesh answers with more packets than the READ, or the part of it that has been
+ * requested, is long.
+ */
+static void test_member_answers_too_much(void)
+{
+	static const struct {
+		u32 len, npkts;
+	} reads[] = { { 2500, 4 }, { 2500, 1 << 22 }, { 5 << 20, 4097 } };
+
+	for (u32 i = 0; i < ARRAY_SIZE(reads); i++) {
+		foreign_up(&f, QPT_RC);
+		ask_peer(WR_RDMA_READ, 1, reads[i].len);
+		foreign_put(&f, &(struct foreign_pkt){ .op = BOP_READ_RESP,
+						       .flags = FIRST,
+						       .len = FOREIGN_MTU,
+						       .npkts = reads[i].npkts });
+		CU_ASSERT_EQUAL(foreign_polled(&f, &f.live.scq).status, WCS_BAD_RESP_ERR);
+		CU_ASSERT_EQUAL(emu_state(f.m, &f.live), QPS_ERR);
+		CU_ASSERT(foreign_down(&f));
+	}
+}
+
 static const struct cu_test tests[] = {
 	{ "ghost ACKs and reserved syndromes", test_ghost_acks },
 	{ "responses: order and lengths", test_responses },
 	{ "responses that are skipped", test_implied_nak },
+	{ "a member's answer of more packets than were requested", test_member_answers_too_much },
 	{ NULL, NULL },
 };
 
