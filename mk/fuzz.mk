@@ -42,7 +42,10 @@ FUZZ_MAX_wire	:= 1024
 # A line on stderr for each input would be most of its time; reports come nevertheless.
 FUZZ_ARGS_script := -close_fd_mask=2
 
-FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+# FUZZ_SAN= without sanitizers an input takes a third of the time; what the targets check themselves is still checked.
+FUZZ_SAN ?= -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer $(FUZZ_SAN) \
 	-fsanitize-coverage-ignorelist=tests/fuzz/no_coverage -I. -D_GNU_SOURCE
 
 .PHONY: fuzz FORCE
