@@ -4,6 +4,7 @@
 #include "traces/vtrace/write.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -227,6 +228,24 @@ static bool check_has_grown(const struct check *c)
 	return !stat(c->path, &st) && (uint64_t)st.st_size > c->p->mapped;
 }
 
+/*
+ * Whether a live writer has appended the line of a call since the lines were read, which is before
+ * the records are.
+ */
+static bool check_line_is_new(const struct check *c, const struct vt_rec *rec)
+{
+	const struct vt_call *call = VT_BODY(vt_call, rec);
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	if (rec->kind != VT_CALL || rec_body_len(rec) < sizeof(*call) ||
+	    call->line <= c->p->n_lines)
+		return false;
+	/* The path ends with "data". */
+	snprintf(path, sizeof(path), "%.*scalls", (int)strlen(c->path) - 4, c->path);
+	return !stat(path, &st) && (uint64_t)st.st_size > c->p->calls_len;
+}
+
 int vt_program_check(struct vt_program *p, const char *path, struct vt_error *err)
 {
 	struct check c = { .p = p, .path = path, .err = err };
@@ -249,6 +268,8 @@ int vt_program_check(struct vt_program *p, const char *path, struct vt_error *er
 			return check_fail(&c,
 					  "a record within the file; it is cut short or damaged");
 		if (__atomic_load_n(&rec->check, __ATOMIC_ACQUIRE)) {
+			if (check_line_is_new(&c, rec))
+				break;
 			ret = check_rec(&c, rec);
 		} else {
 			/*

@@ -9,8 +9,10 @@
 int vt_program_split_lines(struct vt_program *p, const char *path, struct vt_error *err);
 
 /**
- * vt_program_check() - check all records of @p->data; @mapped and @n_lines are set. Sets @size,
- * @n_recs, @n_threads, @unfinished, @ended.
+ * vt_program_check() - check all records of @p->data; @mapped, @n_lines, @calls_len are set. Sets
+ * @size, @n_recs, @n_threads, @unfinished, @ended. Records end where a live writer has gone on
+ * since the lines were read.
+ * @path: of the file "data"
  */
 int vt_program_check(struct vt_program *p, const char *path, struct vt_error *err);
 

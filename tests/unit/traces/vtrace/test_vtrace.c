@@ -2,6 +2,7 @@
 /* Traces of verbs calls: written by many threads, by a program that is killed; read back. */
 #include "tests/lib/c/cu.h"
 #include "traces/vtrace/append.h"
+#include "traces/vtrace/check.h"
 #include "traces/vtrace/read.h"
 #include "traces/vtrace/write.h"
 #include "traces/vtrace/command_line.h"
@@ -201,6 +202,40 @@ static void test_while_written(void)
 }
 
 /* Two programs take numbers from one counter, and folders of their own. */
+/* Between the reading of lines and of records a live program calls once more. */
+static void test_called_meanwhile(void)
+{
+	static struct vt_dir d;
+	struct vt_program *p;
+	struct vt_error err;
+	char path[96];
+	u64 all;
+	u32 thread;
+
+	fresh();
+	begin();
+	thread = vt_writer_add_thread(&w);
+	write_some(thread, 1);
+	write_some(thread, 2);
+	CU_ASSERT_EQUAL_FATAL(vt_dir_open(&d, dir, &err), 0);
+	p = &d.prog[0];
+	all = p->n_recs;
+	CU_ASSERT_EQUAL_FATAL(p->n_lines, 2);
+	p->n_lines = 1;
+	p->calls_len = p->line_len[0] + 1;
+	snprintf(path, sizeof(path), "%s/p1/data", dir);
+	CU_ASSERT_EQUAL(vt_program_check(p, path, &err), 0);
+	CU_ASSERT_EQUAL(p->n_recs, all / 2);
+	/* A trace that lacks the line is broken. */
+	snprintf(path, sizeof(path), "%s/p1/calls", dir);
+	CU_ASSERT_EQUAL(truncate(path, (off_t)p->calls_len), 0);
+	snprintf(path, sizeof(path), "%s/p1/data", dir);
+	CU_ASSERT_EQUAL(vt_program_check(p, path, &err), -EINVAL);
+	CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "a call at line 2; calls has 1 lines"));
+	vt_dir_close(&d);
+	vt_writer_forget(&w);
+}
+
 static void test_two(void)
 {
 	static struct vt_dir d;
@@ -420,6 +455,7 @@ int main(void)
 		{ "many threads", test_threads },
 		{ "killed while it writes", test_killed },
 		{ "read while it is written", test_while_written },
+		{ "a call while it is opened", test_called_meanwhile },
 		{ "two programs", test_two },
 		{ "one trace behind another", test_append },
 		{ "files that are missing", test_missing },
