@@ -3,7 +3,7 @@
 # For tests that look at traces of a run; sourced after tests/lib/lib.sh.
 
 # recorded_pair DIR COMMAND... - run the two sides of a ping-pong of 20 messages on nodes a and b, each by `rdmaemu
-# COMMAND -o DIR`
+# COMMAND -o DIR`. PAGE= is a report of the client.
 recorded_pair() {
 	local dir=$1 port server status=0
 	shift
@@ -11,7 +11,7 @@ recorded_pair() {
 	RDMAEMU_NODE=a "$RDMAEMU" "$@" -o "$dir" -- ibv_rc_pingpong -g 0 -s 64 -n 20 -r 4 -p "$port" >/dev/null &
 	server=$!
 	wait_listen "$port" $server || return
-	RDMAEMU_NODE=b limit "$RDMAEMU" "$@" -o "$dir" -- ibv_rc_pingpong -g 0 -s 64 -n 20 -r 4 -p "$port" a >/dev/null ||
-		status=$?
+	RDMAEMU_NODE=b limit "$RDMAEMU" "$@" ${PAGE:+--report "$PAGE"} -o "$dir" -- \
+		ibv_rc_pingpong -g 0 -s 64 -n 20 -r 4 -p "$port" a >/dev/null || status=$?
 	wait $server && return $status
 }

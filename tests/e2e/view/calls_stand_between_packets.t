@@ -45,13 +45,15 @@ is 'calls have their queue pairs and requests' "$(data run.html "{q in {f['to_qp
 sed -i 's/^fabric-clock .*/fabric-clock 1 2 3/' T/p1/program
 limit "$R" report broken.html T
 is 'a clock that is none places no calls' "$(data broken.html "d['calls']['clock']")" own
-check 'a run is recorded and reported at once' recorded_pair U record --report page.html
+PAGE=page.html check 'a run is recorded and reported at once' recorded_pair U record
 is 'with both' "$(data page.html "d['packets']['count'] > 0, d['calls']['clock'], d['calls']['count'] > 40, d['run']['exit_status']")" "(True, 'fabric', True, 0)"
 
 # The emulated devices of a run, as those of rdma-core.
 check 'programs on real devices are recorded' recorded_pair V run -- "$R" record --real
 limit "$R" report real.html V
 is 'their calls have a time of their own, and no packets' "$(data real.html "d['sources'][0]['kind'], d['calls']['clock'], d['calls']['count'] > 80, 'packets' in d, c['time'][0]")" "('real trace', 'own', True, False, 0)"
+limit "$R" run -- "$R" run --real --report real_run.html -- ibv_devices >/dev/null
+is 'a page of a run on real devices' "$(data real_run.html "d['run']['real'], d['run']['exit_status'], 'packets' in d, 'samples' in d")" '(True, 0, False, False)'
 rdmaemu_refuses record 'a page of real devices' 2 'rdmaemu report' --real -o W --report page.html -- true
 "$R" fabric stop
 
