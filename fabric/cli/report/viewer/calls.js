@@ -94,6 +94,21 @@ function showCallDetail(view, i) {
 
 const CALL_ARROW = 28;
 
+/* Left of the arrow, or where there is no room right of the lane. */
+function drawCallLabel(view, c, label, x, y) {
+	const left = x - CALL_ARROW - 6;
+
+	if (left - c.measureText(label).width >= lanesLeft(view)) {
+		c.textAlign = 'right';
+		c.fillText(label, left, y + 4);
+		return;
+	}
+	const room = view.width - x - 12, width = c.measureText(label).width;
+
+	c.textAlign = 'left';
+	c.fillText(width > room ? label.slice(0, Math.max(1, Math.floor(label.length * room / width) - 1)) + '\u2026' : label, x + 8, y + 4);
+}
+
 /* Into the lane: a program hands its device something. Out of it: it is told of something. */
 function drawCall(view, c, i, y, labelled) {
 	const calls = view.calls, x = laneX(view, view.callLane(i)), failed = calls.flags[i] & CALL_FAILED;
@@ -105,5 +120,5 @@ function drawCall(view, c, i, y, labelled) {
 	else
 		drawArrow(c, x, x - CALL_ARROW, y, false);
 	if (labelled)
-		drawCentred(view, c, callLabel(calls, i), x, y - 3, view.width - lanesLeft(view) - 8);
+		drawCallLabel(view, c, callLabel(calls, i), x, y);
 }
