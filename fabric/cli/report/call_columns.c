@@ -34,65 +34,23 @@ struct json_object *calls_about(const struct report_calls *c)
 	return o;
 }
 
-/* The difference to the call before it; for the first one, to nothing. */
-static int64_t call_column_time(const struct report_calls *c, u32 i)
-{
-	return (int64_t)(c->row[i].ns - (i ? c->row[i - 1].ns : 0));
-}
-
-static int64_t call_column_took(const struct report_calls *c, u32 i)
-{
-	return (int64_t)c->row[i].took_ns;
-}
-
-static int64_t call_column_program(const struct report_calls *c, u32 i)
-{
-	return c->row[i].program;
-}
-
-static int64_t call_column_name(const struct report_calls *c, u32 i)
-{
-	return c->row[i].name;
-}
-
-static int64_t call_column_text(const struct report_calls *c, u32 i)
-{
-	return c->row[i].text;
-}
-
-static int64_t call_column_qpn(const struct report_calls *c, u32 i)
-{
-	return c->row[i].qpn;
-}
-
-static int64_t call_column_flags(const struct report_calls *c, u32 i)
-{
-	return c->row[i].flags;
-}
-
-static const struct {
-	const char *name;
-	int64_t (*value)(const struct report_calls *c, u32 i);
-} columns[] = {
-	{ "time", call_column_time },	    { "took", call_column_took },
-	{ "program", call_column_program }, { "name", call_column_name },
-	{ "text", call_column_text },	    { "qpn", call_column_qpn },
-	{ "flags", call_column_flags },
+static const struct packed_column columns[] = {
+	PACKED_COLUMN_SINCE(struct report_call, "time", ns),
+	PACKED_COLUMN(struct report_call, "took", took_ns),
+	PACKED_COLUMN(struct report_call, "program", program),
+	PACKED_COLUMN(struct report_call, "name", name),
+	PACKED_COLUMN(struct report_call, "text", text),
+	PACKED_COLUMN(struct report_call, "qpn", qpn),
+	PACKED_COLUMN(struct report_call, "flags", flags),
 };
 
 int calls_print(const struct report_calls *c, FILE *file)
 {
 	struct packed *out = packed_begin(file);
-	u32 k, i;
+	u32 i;
 
 	packed_printf(out, "{");
-	for (k = 0; k < ARRAY_SIZE(columns); k++) {
-		packed_printf(out, "\"%s\":[", columns[k].name);
-		for (i = 0; i < c->n; i++)
-			packed_printf(out, "%s%lld", i ? "," : "",
-				      (long long)columns[k].value(c, i));
-		packed_printf(out, "],\n");
-	}
+	packed_columns(out, columns, ARRAY_SIZE(columns), c->row, c->n, sizeof(*c->row));
 	/* As texts: they have more bits than numbers of JavaScript. */
 	packed_printf(out, "\"wr_id\":[");
 	for (i = 0; i < c->n; i++)

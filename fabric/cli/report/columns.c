@@ -89,54 +89,15 @@ struct json_object *packets_about(const struct report_packets *p)
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* The difference to the packet before it; for the first one, to nothing. */
-static int64_t column_time(const struct report_packets *p, u32 i)
-{
-	return (int64_t)(p->row[i].ns - (i ? p->row[i - 1].ns : 0));
-}
-
-static int64_t column_flow(const struct report_packets *p, u32 i)
-{
-	return p->row[i].flow;
-}
-
-static int64_t column_opcode(const struct report_packets *p, u32 i)
-{
-	return p->row[i].opcode;
-}
-
-static int64_t column_size(const struct report_packets *p, u32 i)
-{
-	return p->row[i].size;
-}
-
-static int64_t column_flags(const struct report_packets *p, u32 i)
-{
-	return p->row[i].flags;
-}
-
-static int64_t column_syndrome(const struct report_packets *p, u32 i)
-{
-	return p->row[i].syndrome;
-}
-
-static int64_t column_note(const struct report_packets *p, u32 i)
-{
-	return p->row[i].note;
-}
-
-static int64_t column_label(const struct report_packets *p, u32 i)
-{
-	return p->row[i].label;
-}
-
-static const struct {
-	const char *name;
-	int64_t (*value)(const struct report_packets *p, u32 i);
-} columns[] = {
-	{ "time", column_time }, { "flow", column_flow },   { "opcode", column_opcode },
-	{ "size", column_size }, { "flags", column_flags }, { "syndrome", column_syndrome },
-	{ "note", column_note }, { "label", column_label },
+static const struct packed_column columns[] = {
+	PACKED_COLUMN_SINCE(struct report_row, "time", ns),
+	PACKED_COLUMN(struct report_row, "flow", flow),
+	PACKED_COLUMN(struct report_row, "opcode", opcode),
+	PACKED_COLUMN(struct report_row, "size", size),
+	PACKED_COLUMN(struct report_row, "flags", flags),
+	PACKED_COLUMN(struct report_row, "syndrome", syndrome),
+	PACKED_COLUMN(struct report_row, "note", note),
+	PACKED_COLUMN(struct report_row, "label", label),
 };
 
 /* The difference to the flow's packet before it, which is mostly 1: it takes no room. */
@@ -195,16 +156,9 @@ int packets_print(const struct report_packets *p, FILE *file)
 {
 	struct packed *out = packed_begin(file);
 	int ret;
-	u32 c, i;
 
 	packed_printf(out, "{");
-	for (c = 0; c < ARRAY_SIZE(columns); c++) {
-		packed_printf(out, "\"%s\":[", columns[c].name);
-		for (i = 0; i < p->n; i++)
-			packed_printf(out, "%s%lld", i ? "," : "",
-				      (long long)columns[c].value(p, i));
-		packed_printf(out, "],\n");
-	}
+	packed_columns(out, columns, ARRAY_SIZE(columns), p->row, p->n, sizeof(*p->row));
 	ret = columns_print_psn(p, out);
 	if (!ret)
 		columns_print_frames(p, out);

@@ -90,6 +90,34 @@ void packed_printf(struct packed *p, const char *fmt, ...)
 		packed_put(p, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
+static u64 column_value(const struct packed_column *c, const char *row)
+{
+	u64 v = 0;
+
+	/* Its lower bytes are the first on all CPUs that this builds for. */
+	memcpy(&v, row + c->at, c->size);
+	return v;
+}
+
+void packed_columns(struct packed *p, const struct packed_column *c, u32 n_columns,
+		    const void *rows, u32 n_rows, size_t row_size)
+{
+	const char *row;
+	u64 v, before;
+	u32 i;
+
+	for (; n_columns; n_columns--, c++) {
+		packed_printf(p, "\"%s\":[", c->name);
+		before = 0;
+		for (i = 0, row = rows; i < n_rows; i++, row += row_size) {
+			v = column_value(c, row);
+			packed_printf(p, "%s%lld", i ? "," : "", (long long)(v - before));
+			before = c->since ? v : 0;
+		}
+		packed_printf(p, "],\n");
+	}
+}
+
 int packed_end(struct packed *p)
 {
 	if (!p)

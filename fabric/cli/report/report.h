@@ -19,6 +19,7 @@
 #include "fabric/common/opts.h"
 
 #include <json-c/json.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #define REPORT_PACKETS 1000000u /* the latest ones that a page has */
@@ -37,6 +38,30 @@ struct packed;
 struct packed *packed_begin(FILE *out);
 void packed_put(struct packed *p, const char *text, size_t n);
 void packed_printf(struct packed *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/**
+ * struct packed_column - a column of a table: a member of its rows.
+ * @at, @size: of the member, which is unsigned
+ * @since: the value is the difference to that of the row before
+ */
+struct packed_column {
+	const char *name;
+	u32 at;
+	u32 size;
+	bool since;
+};
+
+#define PACKED_COLUMN(type, name, member)                                                          \
+	{                                                                                          \
+		name, offsetof(type, member), sizeof(((type *)0)->member), false                   \
+	}
+#define PACKED_COLUMN_SINCE(type, name, member)                                                    \
+	{                                                                                          \
+		name, offsetof(type, member), sizeof(((type *)0)->member), true                    \
+	}
+
+/** packed_columns() - print members of a JSON object, one for each column: lists of numbers. */
+void packed_columns(struct packed *p, const struct packed_column *c, u32 n_columns,
+		    const void *rows, u32 n_rows, size_t row_size);
 /** packed_end() - end and free it. Return: 0 or -ENOMEM. @p may be NULL, here and above. */
 int packed_end(struct packed *p);
 
