@@ -28,7 +28,8 @@ GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 procps util-linux iproute2"
-SERVICES="prometheus prometheus-node-exporter chromium slurmctld slurmd slurm-client munge"
+SERVICES="prometheus prometheus-node-exporter chromium slurmctld slurmd slurm-client munge
+	mininet bridge-utils"
 DEB="build-essential debhelper dpkg-dev faketime libcunit1-dev python3"
 
 packages=
