@@ -16,10 +16,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* struct board - @used: places that were ever taken, from the first one on */
+/*
+ * struct board - @used: places that were ever taken, from the first one on
+ * @n_gone: regions that were ever deregistered; @gone: a ring of the latest ones
+ */
 struct board {
 	u32 used;
+	u64 n_gone;
 	struct board_qp qp[BOARD_QPS];
+	struct board_gone gone[BOARD_GONE];
 };
 
 static struct board *board;
@@ -46,6 +51,16 @@ static bool board_open(void)
 		return false;
 	board = map;
 	return true;
+}
+
+static bool board_is_open(void)
+{
+	bool open;
+
+	pthread_mutex_lock(&lock);
+	open = board_open();
+	pthread_mutex_unlock(&lock);
+	return open;
 }
 
 static struct board_qp *board_take_place(void)
@@ -205,4 +220,47 @@ const struct board_qp *check_board_find_peer(struct check_obj *qp, struct board_
 	    !board_is_peer(own, peer))
 		qp->qp.peer_place = check_board_peer_of(own, peer);
 	return qp->qp.peer_place;
+}
+
+/* --- regions that are gone --- */
+
+void check_board_region_gone(const struct check_obj *mr)
+{
+	const u32 remote =
+		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+	struct board_gone *to;
+	u64 number;
+
+	if (!mr->mr.has_access || !(mr->mr.access & remote) || !board_is_open())
+		return;
+	number = __atomic_add_fetch(&board->n_gone, 1, __ATOMIC_RELAXED);
+	to = &board->gone[number % BOARD_GONE];
+	store_relaxed(&to->number, 0);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	to->owner = (u32)getpid();
+	to->rkey = mr->mr.rkey;
+	to->ord = mr->ord;
+	to->addr = mr->mr.iova;
+	to->len = mr->mr.len;
+	store_release(&to->number, number);
+}
+
+bool check_board_find_gone(u32 owner, u32 rkey, struct board_gone *gone)
+{
+	const struct board_gone *from;
+	u64 n, last;
+
+	if (!board_is_open())
+		return false;
+	last = load_acquire(&board->n_gone);
+	for (n = last; n && n + BOARD_GONE > last; n--) {
+		from = &board->gone[n % BOARD_GONE];
+		if (load_acquire(&from->number) != n)
+			continue;
+		*gone = *from;
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (load_relaxed(&from->number) == n && gone->owner == owner && gone->rkey == rkey)
+			return true;
+	}
+	return false;
 }

@@ -7,6 +7,7 @@
 
 #define BOARD_QPS      4096u /* places */
 #define BOARD_ACCESSES 32u /* of a place, the latest ones */
+#define BOARD_GONE     4096u /* deregistered regions, the latest ones */
 
 /** enum board_kind - how a request accesses remote memory. */
 enum board_kind {
@@ -68,6 +69,20 @@ struct board_qp {
 	struct board_access access[BOARD_ACCESSES];
 };
 
+/**
+ * struct board_gone - a region that peers could reach, and that is deregistered.
+ * @number: from 1 on, 0 while it is written
+ * @owner: process whose region it was; @ord: its ordinal there
+ */
+struct board_gone {
+	u64 number;
+	u32 owner;
+	u32 rkey;
+	u32 ord;
+	u64 addr;
+	u64 len;
+};
+
 /** check_board_put() - a queue pair is connected, or its attributes have changed. */
 void check_board_put(struct check_obj *qp);
 /** check_board_remove() - it is reset, or about to be forgotten. */
@@ -75,6 +90,10 @@ void check_board_remove(struct check_obj *qp);
 /** check_board_finish() - remove all of this process; check_board_fork(): in a child. */
 void check_board_finish(void);
 void check_board_fork(void);
+/** check_board_region_gone() - a region of this process is deregistered. */
+void check_board_region_gone(const struct check_obj *mr);
+/** check_board_find_gone() - find the latest one of a process that had a key. Return: success */
+bool check_board_find_gone(u32 owner, u32 rkey, struct board_gone *gone);
 /** check_board_read() - read a place. Return: false: it is free, or changes. */
 bool check_board_read(const struct board_qp *place, struct board_attr *attr);
 /**

@@ -29,6 +29,8 @@ void check_peer_connected(struct check_obj *qp);
 void check_peer_receive(struct check_obj *qp);
 /** check_peer_refused() - a post of sends has failed. */
 void check_peer_refused(struct check_obj *qp);
+/** check_peer_explain() - why a request was refused by its target, in another process. */
+void check_peer_explain(struct check_obj *qp, const struct check_wr *wr);
 /** check_peer_send() - a send request is posted. */
 void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode);
 

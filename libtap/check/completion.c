@@ -49,7 +49,16 @@ static void completion_explain_rnr(const struct check_obj *qp, const struct chec
 			qp->ord, (unsigned long long)wr->wr_id);
 }
 
-static void completion_explain_failure(const struct check_obj *qp, const struct ibv_wc *wc,
+static void completion_explain_access(struct check_obj *qp, const struct ibv_wc *wc,
+				      const struct check_wr *wr)
+{
+	if (check_qp_peer(qp))
+		check_mr_explain_remote(qp, wc, wr);
+	else
+		check_peer_explain(qp, wr);
+}
+
+static void completion_explain_failure(struct check_obj *qp, const struct ibv_wc *wc,
 				       const struct check_wr *wr, bool receive)
 {
 	bool write = receive || wr->opcode == IBV_WR_RDMA_READ ||
@@ -59,7 +68,7 @@ static void completion_explain_failure(const struct check_obj *qp, const struct 
 	if (wc->status == IBV_WC_LOC_PROT_ERR)
 		check_mr_explain(qp, wc, wr, write);
 	else if (wc->status == IBV_WC_REM_ACCESS_ERR && !receive)
-		check_mr_explain_remote(qp, wc, wr);
+		completion_explain_access(qp, wc, wr);
 	else if (wc->status == IBV_WC_LOC_LEN_ERR && receive)
 		completion_explain_length(qp, wr);
 	else if (wc->status == IBV_WC_RNR_RETRY_EXC_ERR && !receive)

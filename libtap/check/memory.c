@@ -294,8 +294,6 @@ void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc
 	char subject[96];
 	u32 i;
 
-	if (!check_qp_peer(qp))
-		return;
 	for (i = 0; i < wr->n_sge; i++)
 		w.len += wr->sge[i].length;
 	snprintf(subject, sizeof(subject), "qp%u, wr_id 0x%llx: remote memory", qp->ord,

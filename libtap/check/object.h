@@ -334,7 +334,7 @@ bool check_mr_was_registered(u64 addr, u64 len, check_stack *gone);
 /** check_mr_explain() - why a data segment of a request to @qp failed. @write: it is written. */
 void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
 		      const struct check_wr *wr, bool write);
-/** check_mr_explain_remote() - why a request was refused by its target. */
+/** check_mr_explain_remote() - why a request was refused by its target, in this process. */
 void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc,
 			     const struct check_wr *wr);
 /** check_mr_add_target() - the device may write there from now on. */

@@ -111,3 +111,23 @@ void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode)
 			qp->ord, (unsigned long long)wr_id, (unsigned long long)qp->qp.messages,
 			(unsigned long long)receives);
 }
+
+void check_peer_explain(struct check_obj *qp, const struct check_wr *wr)
+{
+	const struct board_qp *peer;
+	struct board_attr attr;
+	struct board_gone gone;
+
+	if (!qp->qp.place)
+		return;
+	peer = check_board_find_peer(qp, &attr);
+	if (!peer || !check_board_find_gone(load_relaxed(&peer->owner), wr->rkey, &gone))
+		return;
+	check_report_at(FINDING_WR_RKEY_INVALID, wr->stack, (struct check_other){ NULL, 0 },
+			"qp%u, wr_id 0x%llx: remote memory [0x%llx, 0x%llx) with rkey 0x%x: that "
+			"was the key of mr%u [0x%llx, 0x%llx) of process %u, which is deregistered",
+			qp->ord, (unsigned long long)wr->wr_id, (unsigned long long)wr->raddr,
+			(unsigned long long)(wr->raddr + wr->bytes), wr->rkey, gone.ord,
+			(unsigned long long)gone.addr, (unsigned long long)(gone.addr + gone.len),
+			gone.owner);
+}

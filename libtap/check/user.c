@@ -239,6 +239,13 @@ static void check_object_new(struct tap_obj *o)
 		check_mr_new(c);
 }
 
+static void check_region_gone(const struct check_obj *mr)
+{
+	check_mr_keep(mr);
+	if (check_report_is_on(FINDING_WR_RKEY_INVALID))
+		check_board_region_gone(mr);
+}
+
 static void check_object_gone(struct tap_obj *o)
 {
 	struct check_obj *c = check_obj_of(o);
@@ -248,7 +255,7 @@ static void check_object_gone(struct tap_obj *o)
 	if (o->kind == VOBJ_QP)
 		check_qp_gone(c);
 	else if (o->kind == VOBJ_MR)
-		check_mr_keep(c);
+		check_region_gone(c);
 	check_obj_gone(c);
 }
 

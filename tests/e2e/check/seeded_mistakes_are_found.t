@@ -122,6 +122,7 @@ while read -r file name mistake text; do
 done <<'END'
 requests WR:REMOTE:RACE race qp2, wr_id 0x2: a WRITE of .* meets the WRITE wr_id 0x1 of qp1, which is outstanding
 processes WR:REMOTE:RACE process_race qp1, wr_id 0x8: a WRITE of .* meets the WRITE wr_id 0x6 of qp1 of process [0-9]*, which is outstanding
+processes WR:RKEY:INVALID process_stale qp3, wr_id 0x9: remote memory .*: that was the key of mr2 .* of process [0-9]*, which is deregistered
 processes QP:READS:PEER process_reads qp1 has max_rd_atomic 5, and its peer qp1 of process [0-9]* has max_dest_rd_atomic 4
 processes QP:MTU:PEER process_mtu qp1 of process [0-9]* has a path MTU of 1024 bytes, and its peer qp1 of 512
 performance QP:SIGNAL:EACH signal_each qp1: 256 signaled requests one after the other

@@ -269,6 +269,18 @@ static struct ibv_qp *seed_connect_end(struct seed *s, struct end *other)
 	return qp;
 }
 
+static void seed_write_to(struct seed *s, struct ibv_qp *qp, uint64_t addr, uint32_t rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, 64, s->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 9, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.rdma.remote_addr = addr;
+	wr.wr.rdma.rkey = rkey;
+	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
+}
+
 /*
  * Another process writes to memory of this one, which then writes to it as well: when it has got a
  * message that was sent after that, or too early. The other process polls nothing before the end.
@@ -302,14 +314,36 @@ static void seed_process_race(struct seed *s)
 	seed_close(s);
 }
 
+/* Writes to memory of another process, which has deregistered it before, or does afterwards. */
+static void seed_process_stale(struct seed *s)
+{
+	struct end *other = end_fork(false);
+	uint32_t lkey, rkey;
+	struct ibv_qp *qp;
+	uint64_t there;
+
+	end_open(other);
+	seed_open(s, 32);
+	qp = seed_connect_end(s, other);
+	there = (uintptr_t)other->buf + 8192;
+	seed_must(!end_reg(other, 1, (void *)(uintptr_t)there, 4096, ALL, false, &lkey, &rkey),
+		  "register");
+	if (s->wrong)
+		seed_must(!end_dereg(other, 1), "deregister");
+	seed_write_to(s, qp, there, rkey);
+	seed_must(seed_poll(s) == (s->wrong ? IBV_WC_REM_ACCESS_ERR : IBV_WC_SUCCESS), "WRITE");
+	if (!s->wrong)
+		seed_must(!end_dereg(other, 1), "deregister");
+	ibv_destroy_qp(qp);
+	end_close(other);
+	seed_close(s);
+}
+
 static const struct seed_case seeds[] = {
-	{ "single_threaded", seed_single_threaded },
-	{ "thread_domain", seed_thread_domain },
-	{ "contended", seed_contended },
-	{ "process_reads", seed_process_reads },
-	{ "process_mtu", seed_process_mtu },
-	{ "process_race", seed_process_race },
-	{ "fork_unsafe", seed_fork_unsafe },
+	{ "process_stale", seed_process_stale }, { "single_threaded", seed_single_threaded },
+	{ "thread_domain", seed_thread_domain }, { "contended", seed_contended },
+	{ "process_reads", seed_process_reads }, { "process_mtu", seed_process_mtu },
+	{ "process_race", seed_process_race },	 { "fork_unsafe", seed_fork_unsafe },
 	{ "fork_child", seed_fork_child },
 };
 
