@@ -180,6 +180,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_modify_qp(3), sq_psn; IBTA 9.7.1: late packets of an "
 				      "earlier connection must not fit into a new one",
 				      "Take a random sq_psn of 24 bits for each connection" },
+	[FINDING_QP_QKEY_PEER] = { "QP:QKEY:PEER", FINDING_ERROR,
+				   "A datagram has another Q_Key than its target",
+				   "ibv_post_send(3), wr.ud.remote_qkey; IBTA 3.5.3, Q_Keys: a "
+				   "datagram "
+				   "with another Q_Key is dropped silently",
+				   "Send the qkey that the target was given by ibv_modify_qp()" },
 	[FINDING_QP_READS_PEER] = { "QP:READS:PEER", FINDING_WARNING,
 				    "A queue pair may have more READs in flight than its peer "
 				    "takes",

@@ -99,6 +99,8 @@ void check_modify_done(const struct tap_call *c)
 		check_asked_port(qp);
 	if (mask & IBV_QP_SQ_PSN)
 		attribute_compare_psn(qp, attr->sq_psn);
+	if (mask & IBV_QP_QKEY && qp->qp.place)
+		check_board_put(qp);
 	if (!(mask & IBV_QP_STATE))
 		return;
 	if (attr->qp_state == IBV_QPS_RESET)

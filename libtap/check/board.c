@@ -82,6 +82,29 @@ static struct board_qp *board_take_place(void)
 	return NULL;
 }
 
+static bool board_query_datagrams(const struct check_obj *qp, struct board_attr *a)
+{
+	const int mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_QKEY;
+	struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int i;
+
+	if (ibv_query_qp(ibqp, &attr, mask, &init) ||
+	    (attr.qp_state != IBV_QPS_RTR && attr.qp_state != IBV_QPS_RTS) ||
+	    ibv_query_gid(ibqp->context, attr.port_num, 0, &a->gid))
+		return false;
+	for (i = 0; i < (int)BOARD_GIDS; i++)
+		if (ibv_query_gid(ibqp->context, attr.port_num, i + 1, &a->more_gids[i]))
+			break;
+	a->qpn = ibqp->qp_num;
+	a->state = attr.qp_state;
+	a->ord = qp->ord;
+	a->datagrams = true;
+	a->qkey = attr.qkey;
+	return true;
+}
+
 /* Reads the attributes of a connected queue pair. Return: false: it has no address. */
 static bool board_query(const struct check_obj *qp, struct board_attr *a)
 {
@@ -92,6 +115,8 @@ static bool board_query(const struct check_obj *qp, struct board_attr *a)
 	struct ibv_qp_attr attr;
 
 	memset(a, 0, sizeof(*a));
+	if (ibqp->qp_type == IBV_QPT_UD)
+		return board_query_datagrams(qp, a);
 	if (ibqp->qp_type != IBV_QPT_RC || ibv_query_qp(ibqp, &attr, mask, &init) ||
 	    (attr.qp_state != IBV_QPS_RTR && attr.qp_state != IBV_QPS_RTS) ||
 	    !attr.ah_attr.is_global)
@@ -200,6 +225,33 @@ const struct board_qp *check_board_next(const struct board_qp *after)
 	u32 i = after ? (u32)(after - board->qp) + 1 : 0;
 
 	return i < min_u32(load_relaxed(&board->used), BOARD_QPS) ? &board->qp[i] : NULL;
+}
+
+static bool board_has_gid(const struct board_attr *a, const union ibv_gid *gid)
+{
+	static const union ibv_gid none;
+	bool has = !memcmp(&a->gid, gid, sizeof(*gid));
+	u32 i;
+
+	if (!memcmp(gid, &none, sizeof(none)))
+		return false;
+
+	for (i = 0; !has && i < BOARD_GIDS; i++)
+		has = !memcmp(&a->more_gids[i], gid, sizeof(*gid));
+	return has;
+}
+
+const struct board_qp *check_board_find_datagram(u32 qpn, const union ibv_gid *gid,
+						 struct board_attr *attr)
+{
+	const struct board_qp *p;
+
+	for (p = check_board_next(NULL); p; p = check_board_next(p))
+		if (load_relaxed(&p->attr.qpn) == qpn && check_board_read(p, attr) &&
+		    attr->datagrams && attr->qpn == qpn && board_has_gid(attr, gid) &&
+		    check_board_is_alive(p))
+			return p;
+	return NULL;
 }
 
 const struct board_qp *check_board_peer_of(const struct board_attr *of, struct board_attr *peer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: the board: what the processes of a run tell each other of their RC queue pairs. */
+/** DOC: the board: what the processes of a run tell each other of their queue pairs. */
 #ifndef LIBTAP_CHECK_BOARD_H
 #define LIBTAP_CHECK_BOARD_H
 
@@ -7,6 +7,7 @@
 
 #define BOARD_QPS      4096u /* places */
 #define BOARD_ACCESSES 32u /* of a place, the latest ones */
+#define BOARD_GIDS     7u /* of a port, after the first one */
 #define BOARD_GONE     4096u /* deregistered regions, the latest ones */
 
 /** enum board_kind - how a request accesses remote memory. */
@@ -35,7 +36,8 @@ struct board_access {
 };
 
 /**
- * struct board_attr - a queue pair that is in IBV_QPS_RTR or IBV_QPS_RTS.
+ * struct board_attr - an RC or UD queue pair that is in IBV_QPS_RTR or IBV_QPS_RTS.
+ * @gid: a first one of the port of a UD queue pair, which has no peer
  * @ord: its ordinal in its process; @shared: with an SRQ
  */
 struct board_attr {
@@ -49,6 +51,9 @@ struct board_attr {
 	u32 max_dest_rd_atomic;
 	u32 ord;
 	bool shared;
+	bool datagrams;
+	u32 qkey;
+	union ibv_gid more_gids[BOARD_GIDS];
 };
 
 /**
@@ -106,6 +111,9 @@ const struct board_qp *check_board_find_peer(struct check_obj *qp, struct board_
 const struct board_qp *check_board_next(const struct board_qp *after);
 /** check_board_peer_of() - find the peer of a place of any process. Return: NULL: none. */
 const struct board_qp *check_board_peer_of(const struct board_attr *of, struct board_attr *peer);
+/** check_board_find_datagram() - find the UD queue pair of an address. Return: NULL: none. */
+const struct board_qp *check_board_find_datagram(u32 qpn, const union ibv_gid *gid,
+						 struct board_attr *attr);
 /** check_board_is_alive() - whether the owner of a place exists. */
 bool check_board_is_alive(const struct board_qp *place);
 

@@ -27,6 +27,11 @@ void check_asked_inline(const struct check_obj *qp, u64 bytes);
 void check_peer_connected(struct check_obj *qp);
 /** check_peer_receive() - it gets a receive. */
 void check_peer_receive(struct check_obj *qp);
+/** check_peer_handle() - an address handle was created. */
+void check_peer_handle(struct check_obj *ah, const struct ibv_ah_attr *attr);
+/** check_peer_datagram() - a datagram is posted to that address. */
+void check_peer_datagram(const struct check_obj *qp, u64 wr_id, const struct ibv_ah *ibah, u32 qpn,
+			 u32 qkey);
 /** check_peer_refused() - a post of sends has failed. */
 void check_peer_refused(struct check_obj *qp);
 /** check_peer_explain() - why a request was refused by its target, in another process. */

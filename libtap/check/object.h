@@ -197,9 +197,10 @@ struct check_mr {
 	check_stack gone;
 };
 
-/** struct check_ah - @uses: outstanding requests that name it. */
+/** struct check_ah - @uses: outstanding requests that name it. @gid: to which it leads, or zeros */
 struct check_ah {
 	u32 uses;
+	union ibv_gid gid;
 };
 
 /** struct check_ctx - @asked_device, @asked_port: by ibv_query_device(), ibv_query_port(). */

@@ -97,7 +97,7 @@ void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode)
 	qp->qp.messages++;
 	if (qp->qp.place)
 		store_release(&qp->qp.place->messages, qp->qp.messages);
-	if (!check_report_is_on(FINDING_WR_SEND_EARLY) || !qp->qp.place)
+	if (!check_report_is_on(FINDING_WR_SEND_EARLY) || !qp->qp.place || qp->tap->datagrams)
 		return;
 	peer = check_board_find_peer(qp, &attr);
 	if (!peer || attr.shared)
@@ -130,4 +130,39 @@ void check_peer_explain(struct check_obj *qp, const struct check_wr *wr)
 			(unsigned long long)(wr->raddr + wr->bytes), wr->rkey, gone.ord,
 			(unsigned long long)gone.addr, (unsigned long long)(gone.addr + gone.len),
 			gone.owner);
+}
+
+/* --- datagrams --- */
+
+#define PEER_MULTICAST 0xffffffu
+#define PEER_OWN_QKEY  0x80000000u /* the Q_Key of the sender stands for such a one */
+
+void check_peer_handle(struct check_obj *ah, const struct ibv_ah_attr *attr)
+{
+	if (attr->is_global)
+		ah->ah.gid = attr->grh.dgid;
+}
+
+void check_peer_datagram(const struct check_obj *qp, u64 wr_id, const struct ibv_ah *ibah, u32 qpn,
+			 u32 qkey)
+{
+	const struct check_obj *ah = check_obj_find(VOBJ_AH, ibah);
+	const struct board_qp *to;
+	struct board_attr attr, own;
+	char name[48];
+
+	/* The board has no GID of zeros. The first byte of multicast GIDs is 0xff. */
+	if (!ah || ah->ah.gid.raw[0] == 0xff || qpn == PEER_MULTICAST || !qp->qp.place ||
+	    !check_report_is_on(FINDING_QP_QKEY_PEER))
+		return;
+	if (qkey & PEER_OWN_QKEY && check_board_read(qp->qp.place, &own))
+		qkey = own.qkey;
+	to = check_board_find_datagram(qpn, &ah->ah.gid, &attr);
+	if (!to || attr.qkey == qkey)
+		return;
+	peer_name(name, sizeof(name), to, &attr);
+	check_report(FINDING_QP_QKEY_PEER, (struct check_other){ NULL, 0 },
+		     "qp%u, wr_id 0x%llx: a datagram with Q_Key 0x%x goes to %s, which has Q_Key "
+		     "0x%x and drops it",
+		     qp->ord, (unsigned long long)wr_id, qkey, name, attr.qkey);
 }

@@ -65,6 +65,8 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 	new.is_read = post_is_read(wr->opcode);
 	if (qp->tap->datagrams) {
 		new.ah = wr->wr.ud.ah;
+		check_peer_datagram(qp, wr->wr_id, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+				    wr->wr.ud.remote_qkey);
 	} else if (new.is_read && wr->opcode != IBV_WR_RDMA_READ) {
 		new.raddr = wr->wr.atomic.remote_addr;
 		new.rkey = wr->wr.atomic.rkey;
@@ -279,6 +281,7 @@ static void post_add_batch_part(struct check_obj *qp, struct check_wr *wr,
 		check_race_posted(qp, wr);
 	} else if (op->what == TAP_WR_UD_ADDR) {
 		wr->ah = op->ah;
+		check_peer_datagram(qp, wr->wr_id, op->ah, op->qpn, op->qkey);
 		check_queue_use_ah(wr);
 	}
 }

@@ -161,6 +161,11 @@ static void check_call_created(const struct tap_call *c)
 		if (o)
 			check_asked_need(o, "it is an SRQ");
 		break;
+	case VCALL_ibv_create_ah:
+		o = c->failed ? NULL : check_obj_find(VOBJ_AH, made);
+		if (o)
+			check_peer_handle(o, (void *)(uintptr_t)c->args[1]);
+		break;
 	case VCALL_ibv_alloc_mw:
 		o = c->failed ? NULL : check_obj_find(VOBJ_MW, made);
 		if (o)

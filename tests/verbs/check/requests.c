@@ -265,7 +265,35 @@ static void seed_handle_gone(struct seed *s)
 	seed_close(s);
 }
 
+/* To itself. */
+static void seed_qkey(struct seed *s)
+{
+	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
+	struct ibv_sge sge = { (uintptr_t)s->buf, 64, 0 };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+
+	seed_open(s, 32);
+	qp = seed_datagram_qp(s);
+	to.grh.sgid_index = (uint8_t)rc_gid(s->ctx, &to.grh.dgid);
+	ah = ibv_create_ah(s->pd, &to);
+	seed_must(ah, "ibv_create_ah");
+	sge.lkey = s->mr->lkey;
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = qp->qp_num;
+	wr.wr.ud.remote_qkey = s->wrong ? 2 : 1;
+	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
+	seed_poll(s);
+	ibv_destroy_ah(ah);
+	ibv_destroy_qp(qp);
+	seed_close(s);
+}
+
 static const struct seed_case seeds[] = {
+	{ "qkey", seed_qkey },
 	{ "early", seed_early },
 	{ "atomic", seed_atomic },
 	{ "short", seed_short },
