@@ -89,8 +89,8 @@ $(UNIT_BIN):
 	$(Q)$(CC) $(ALL_LDFLAGS) $(UNIT_NOW) -o $@ $^ -lcunit -lpthread $(UNIT_LIBS)
 
 # A joined fabric process in a test: tests/lib/mesh/world.h. The linker replaces its system calls.
-WORLD_CALLS := read write writev close socket connect accept4 getsockname getpeername getsockopt setsockopt epoll_ctl \
-	clock_gettime getrandom mmap munmap malloc calloc free nettle_curve25519_mul nettle_curve25519_mul_g
+WORLD_CALLS := read readv write writev ioctl close socket connect accept4 getsockname getpeername getsockopt setsockopt \
+	epoll_ctl clock_gettime getrandom mmap munmap malloc calloc free nettle_curve25519_mul nettle_curve25519_mul_g
 WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
 WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
@@ -122,7 +122,7 @@ $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabri
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
-WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_mesh)
+WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_mesh test_stream)
 $(WORLD_UNITS): $(call objs,$(WORLD_SRC))
 $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
 WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input)

@@ -88,3 +88,18 @@ bool memory_needs_helper(struct fabric *f, const struct hca_mem *mem, u64 off, u
 	return unlikely(memory_is_held(f, mem->client)) ||
 	       (memory_vm_pid(f, mem->client) == VM_NOWAY && !vm_is_lent(&vm, mem, off, len));
 }
+
+u32 memory_lent_span(struct fabric *f, const struct hca_mem *mem, u64 off, u64 len, struct iovec *v,
+		     u32 max)
+{
+	struct vm_ctx vm = memory_vm_ctx(f);
+
+	if (mem->kind != MEM_VM || memory_is_held(f, mem->client))
+		return 0;
+	return vm_lent_span(&vm, mem, off, len, v, max);
+}
+
+void memory_store(void *dst, const void *src, u64 len)
+{
+	vm_store(dst, src, len);
+}

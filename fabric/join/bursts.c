@@ -222,10 +222,7 @@ const struct link_carrier join_carrier = {
 
 /* --- in --- */
 
-/*
- * Translate the member's device numbers to ours. Return: whether the burst may name both devices.
- */
-static bool burst_translate(const struct fabric *f, const struct member *m, struct burst *b)
+bool join_burst_translate(const struct fabric *f, const struct member *m, struct burst *b)
 {
 	const struct hca *hca = f->hca;
 	u16 slot = b->src_dev < HCA_MAX_DEVS ? m->dev_slot[b->src_dev] : 0;
@@ -240,11 +237,6 @@ static bool burst_translate(const struct fabric *f, const struct member *m, stru
 		return group && b->dst_dev == JOIN_MCAST;
 	return b->dst_dev < hca->n_devs && !hca->dev[b->dst_dev].member && b->dst_port &&
 	       b->dst_port <= hca->dev[b->dst_dev].n_ports;
-}
-
-void *join_burst_payload(struct fabric *f)
-{
-	return f->join ? (void *)(uintptr_t)f->join->data : NULL;
 }
 
 const u8 *join_burst_next(const u8 *at, u32 have)
@@ -302,7 +294,7 @@ u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 		done += h.len;
 	}
 	t.src.n = (u16)t.n;
-	if (t.n < 2 || !burst_translate(f, m, &t.first) || !link_is_direct(f, &t.first) ||
+	if (t.n < 2 || !join_burst_translate(f, m, &t.first) || !link_is_direct(f, &t.first) ||
 	    !write_batch_input(&f->engine, &t))
 		return 0;
 	poller_wake_add(f, hca_qp_by_num(f->hca, t.first.dst_qpn));
@@ -320,7 +312,7 @@ int join_burst_take(struct fabric *f, struct member *m, const struct join_hdr *h
 	int ret;
 
 	if (join_burst_get(body, h->len - JOIN_HDR, h->lane, &b, &av, &data) ||
-	    !burst_translate(f, m, &b))
+	    !join_burst_translate(f, m, &b))
 		return -EPROTO;
 	if (b.av) {
 		av.dst_dev = b.dst_dev;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define SMALL_READ 65536u
+#define BULK_READ  16384u /* while large bursts come: a header, and some payload with it */
 
 static u8 *jconn_map(u32 size)
 {
@@ -354,15 +355,33 @@ bool jconn_open(struct fabric *f, struct jconn *c)
 	return n > 0;
 }
 
+/*
+ * Leave input in the socket, from where stream.c takes it in this turn. If frames.c had no turn
+ * since the last time, because another process has the token, it is read. Return: whether it stays.
+ */
+static bool jconn_leave(struct fabric *f, struct jconn *c)
+{
+	if (!c->bulk || c->seal || c->rx_head == c->rx_tail || c->left || c->few)
+		return false;
+	c->heard_at = real_ns();
+	c->left = f->join->due = true;
+	return true;
+}
+
 static void jconn_read(struct fabric *f, struct jconn *c)
 {
 	u32 room = JOIN_RX_SIZE - c->rx_tail;
 	u8 *at = c->rx + c->rx_tail;
 	ssize_t n;
 
+	if (jconn_leave(f, c))
+		return;
 	/* An unproven peer gets no more room than a greeting needs. */
 	if (c->state != JC_UP)
 		room = min_u32(room, 2 * JOIN_MAX_EARLY);
+	if (c->bulk && !c->left && !c->n_whole)
+		room = min_u32(room, BULK_READ);
+	c->few = false;
 	if (c->seal)
 		at = jseal_space(c, &room);
 	if (!room)

@@ -12,6 +12,7 @@
 #define TURN_BYTES  (2u << 20)
 #define SHARE_BYTES (64u << 10) /* of a connection, at least */
 #define FRAME_BYTES 2048u
+#define BULK_FRAMES 64u /* after a large burst, until reads of a socket are large again */
 #define TURN_NS	    NSEC_PER_MSEC /* once the first frame that is no burst has come */
 #define AGAIN_NS    (200 * NSEC_PER_USEC)
 
@@ -241,12 +242,41 @@ static void jconn_make_room(struct jconn *c)
 	}
 }
 
+/* Take what has come of a burst whose end has not. Return: bytes, or 0. */
+static u32 frames_take_part(struct fabric *f, struct jconn *c, const struct join_hdr *h)
+{
+	struct member *m;
+	const char *why;
+	u32 done = 0;
+
+	if (h->type != JT_BURST || h->dst != f->join->id ||
+	    !frames_find_sender(f, c, h, &m, &why) || !session_accepts(m, h->type))
+		return 0;
+	why = join_stream_take(f, c, m, h, &done);
+	if (why)
+		frames_turn_away(f, c, m, why);
+	return done;
+}
+
+/* A whole frame has come: whether large ones do, and how to take them. */
+static void frames_note_size(const struct fabric *f, struct jconn *c, const struct join_hdr *h)
+{
+	bool large = h->type == JT_BURST && h->len > SHARE_BYTES && h->dst == f->join->id;
+
+	if (large && c->n_whole)
+		c->n_whole--;
+	else if (large)
+		c->bulk = BULK_FRAMES;
+	else if (c->bulk)
+		c->bulk--;
+}
+
 /* @sharers: connections that have input. Return: whether there is more to handle. */
 static bool frames_conn(struct fabric *f, struct jconn *c, u32 sharers)
 {
 	const u32 share = max_u32(TURN_BYTES / sharers, SHARE_BYTES);
 	const u64 end = real_ns() + TURN_NS / sharers;
-	u32 done = 0, have, from;
+	u32 done = 0, have, from, part, parts = 0;
 	struct join_hdr h;
 	bool more;
 	const u8 *at;
@@ -261,8 +291,15 @@ static bool frames_conn(struct fabric *f, struct jconn *c, u32 sharers)
 			jconn_refuse(f, c, "malformed frame");
 			return false;
 		}
-		if (have < h.len)
-			break;
+		if (have < h.len) {
+			part = frames_take_part(f, c, &h);
+			if (!part)
+				break;
+			parts += part;
+			done += part;
+			continue;
+		}
+		frames_note_size(f, c, &h);
 		c->rx_head += h.len;
 		frames_route(f, c, &h, at, have);
 		/* A train of bursts has been handled with its first one. */
@@ -272,6 +309,10 @@ static bool frames_conn(struct fabric *f, struct jconn *c, u32 sharers)
 	}
 	if (c->state != JC_UP)
 		return false;
+	if (parts)
+		c->bulk = BULK_FRAMES;
+	c->few = c->left && !parts && done < share;
+	c->left = false;
 	jconn_make_room(c);
 	more = jconn_open(f, c);
 	jconn_update_events(f, c);

@@ -38,9 +38,15 @@ void join_input(struct fabric *f);
 /** join_tables_changed() - our devices or ports may have changed: tell the other members. */
 void join_tables_changed(struct fabric *f);
 
-/* --- bursts.c --- */
+/* --- stream.c --- */
 
 /** join_burst_payload() - the payload of the burst that is being taken: the memory of HCA_JOIN. */
 void *join_burst_payload(struct fabric *f);
+/**
+ * join_stream_copy() - as engine_ops.copy, if @src is such a payload and has not been read from its
+ * socket. Return: false: it is memory: copy it as any other.
+ */
+bool join_stream_copy(struct fabric *f, const struct hca_mem *dst, u64 doff,
+		      const struct hca_mem *src, u64 soff, u64 len, int *ret);
 
 #endif

@@ -6,13 +6,13 @@
  * handled yet, and bytes to be written. A member is another fabric of the mesh; its frames take its
  * own connection, or that of the hub it is connected with.
  *
- * The loop reads and writes sockets without the token. Frames of established connections are
- * handled with the token (join_input(), from work_run()): bursts go into the engine, tables into
- * HCA memory. A burst that the engine cannot take now is copied into its member's lane, and later
- * frames of that lane wait there, too; other lanes and members continue. Credit bounds the lanes.
- * Bursts that the engine sends (join_send()) are encoded into the connection's buffer, with the
- * payload gathered from the program's memory, and written when the token has been released, or
- * sooner when they are many.
+ * The loop reads and writes sockets without the token, except for large payloads (stream.c). Frames
+ * of established connections are handled with the token (join_input(), from work_run()): bursts go
+ * into the engine, tables into HCA memory. A burst that the engine cannot take now is copied into
+ * its member's lane, and later frames of that lane wait there, too; other lanes and members
+ * continue. Credit bounds the lanes. Bursts that the engine sends (join_send()) are encoded into
+ * the connection's buffer, with the payload gathered from the program's memory, and written when
+ * the token has been released, or sooner when they are many.
  *
  * Buffers are mapped once, at their largest size, and take only the memory that is touched.
  */
@@ -57,6 +57,7 @@
 
 struct member;
 struct jseal;
+struct jstream;
 
 enum jconn_state {
 	JC_FREE,
@@ -113,6 +114,10 @@ struct jconn {
 	u64 moved_at; /* when the socket last took bytes, or none were queued */
 	u8 *rx;
 	u32 rx_head, rx_tail; /* bytes in @rx that are not handled yet */
+	u32 bulk; /* so many other frames may come until large bursts are over; 0: they are */
+	bool left; /* payload was left in the socket for stream.c, since frames.c had its last turn */
+	bool few; /* it was too little */
+	u32 n_whole; /* so many large bursts are not to be taken in parts */
 	struct jbuf tx;
 	u64 committed; /* bytes that were queued since it was made */
 	char who[72]; /* address of the other end, as text */
@@ -207,6 +212,7 @@ struct join {
 	u64 retry_at; /* when to retry frames that could not be taken */
 	u64 asks_at; /* when to look for flows to ask for BEGIN; 0: there are none */
 	const u8 *data; /* payload of the burst that is being taken */
+	struct jstream *stream; /* if it is a part of a burst: what of it is still in the socket */
 	u32 n_probes; /* questions that QPs have asked: probe.c */
 	u64 node_hash[HCA_MAX_NODES]; /* of each node as it was last sent */
 	u32 far_index[HCA_MAX_DEVS]; /* devices of members: their owner's number, or JOIN_NOWHERE */
@@ -450,6 +456,11 @@ void tables_withdraw(struct fabric *f, struct member *m);
 extern const struct link_carrier join_carrier;
 
 /**
+ * join_burst_translate() - translate the member's device numbers to ours. Return: whether the burst
+ * may name both devices.
+ */
+bool join_burst_translate(const struct fabric *f, const struct member *m, struct burst *b);
+/**
  * join_burst_take() - take a burst from @m. Token held.
  * @next: the frame after it, if that is complete and between the same QPs, or NULL
  * Return: 0, -EAGAIN: not now, -EPROTO.
@@ -469,6 +480,15 @@ u32 join_burst_train(struct fabric *f, struct member *m, const u8 *at, u32 have)
 const u8 *join_burst_next(const u8 *at, u32 have);
 /** join_credit_send() - grant @m more credit, if it is time. */
 void join_credit_send(struct fabric *f, struct member *m);
+
+/* --- stream.c --- */
+
+/**
+ * join_stream_take() - take packets of the first burst of the input, whose end has not come. Token
+ * held. @done: receives the bytes that were taken. Return: NULL, or what is wrong with the frame.
+ */
+const char *join_stream_take(struct fabric *f, struct jconn *c, struct member *m,
+			     const struct join_hdr *h, u32 *done);
 
 /* --- probe.c --- */
 

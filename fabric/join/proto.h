@@ -187,6 +187,12 @@ static inline u32 join_data_len(const struct burst *b)
 	return b->op == BOP_READ_REQ ? 0 : (u32)b->len;
 }
 
+/** join_burst_has_av() - whether the address of a datagram follows the JOIN_BURST bytes at @p. */
+static inline bool join_burst_has_av(const u8 *p)
+{
+	return p[29] != 0;
+}
+
 /**
  * join_burst_needs_credit() - whether a frame of @len bytes may only be sent while credit is left.
  * A response without payload needs none: there is at most one for each request.

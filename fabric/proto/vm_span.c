@@ -91,6 +91,17 @@ int span_make(const struct vm_ctx *vm, struct span *s, const struct hca_mem *mem
 	return len ? fault : 0;
 }
 
+u32 vm_lent_span(const struct vm_ctx *vm, const struct hca_mem *mem, u64 off, u64 len,
+		 struct iovec *v, u32 max)
+{
+	struct span s;
+
+	if (mem->kind != MEM_VM || !vm->lent || !span_make_lent(vm, &s, mem, off, len) || s.n > max)
+		return 0;
+	memcpy(v, s.v, s.n * sizeof(*v));
+	return s.n;
+}
+
 bool vm_is_lent(const struct vm_ctx *vm, const struct hca_mem *mem, u64 off, u64 len)
 {
 	struct span s;

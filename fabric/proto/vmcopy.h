@@ -34,6 +34,8 @@
 
 #include "emulator/engine.h"
 
+#include <sys/uio.h>
+
 /** Results of vm_ctx.pid() other than a pid. */
 #define VM_OWN	 0 /* it is this process: plain pointers */
 #define VM_NOWAY (-1) /* alive, but this process may not touch its memory */
@@ -73,6 +75,12 @@ struct vm_ctx {
 
 /** vm_is_lent() - whether bytes [off, off + len) of @mem are lent memory that is mapped here. */
 bool vm_is_lent(const struct vm_ctx *vm, const struct hca_mem *mem, u64 off, u64 len);
+/**
+ * vm_lent_span() - where these bytes are mapped here, as @v, which has room for @max entries.
+ * Return: entries; 0: not all of them are lent and mapped here, or @v has no room.
+ */
+u32 vm_lent_span(const struct vm_ctx *vm, const struct hca_mem *mem, u64 off, u64 len,
+		 struct iovec *v, u32 max);
 
 /* --- vmcopy.c --- */
 

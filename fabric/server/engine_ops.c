@@ -43,7 +43,10 @@ static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct
 		    u64 soff, u64 len, u64 key)
 {
 	struct fabric *f = ctx;
+	int ret;
 
+	if (src->client == HCA_JOIN && join_stream_copy(f, dst, doff, src, soff, len, &ret))
+		return ret;
 	if (memory_needs_helper(f, dst, doff, len) || memory_needs_helper(f, src, soff, len))
 		return helper_copy(f, dst, doff, src, soff, len, key);
 	return memory_copy(f, dst, doff, src, soff, len);

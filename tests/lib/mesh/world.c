@@ -79,8 +79,11 @@ static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct
 		    u64 soff, u64 len, u64 key)
 {
 	struct vm_ctx vm = { .ctx = ctx, .seg = ops_seg, .pid = ops_pid };
+	int ret;
 
 	(void)key;
+	if (join_stream_copy(ctx, dst, doff, src, soff, len, &ret))
+		return ret;
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 

@@ -7,6 +7,7 @@
 #include <nettle/curve25519.h>
 #include <sanitizer/asan_interface.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -138,6 +139,38 @@ CALL(ssize_t, read, int fd, void *buf, size_t len)
 	if (s->in->head == s->in->tail)
 		return s->ended ? 0 : call_fails(EAGAIN);
 	return buf_take(s->in, buf, (u32)min_u64(s->gives, len));
+}
+
+CALL(ssize_t, readv, int fd, const struct iovec *v, int n)
+{
+	struct world_sock *s = sock_of(fd);
+	u32 done = 0, part;
+	int i;
+
+	if (!s)
+		return __real_readv(fd, v, n);
+	WORLD_MUST(s->state == SOCK_OPEN);
+	if (s->error || s->in->head == s->in->tail)
+		return s->ended ? 0 : call_fails(s->error ? s->error : EAGAIN);
+	for (i = 0; i < n; i++) {
+		part = buf_take(s->in, v[i].iov_base, (u32)v[i].iov_len);
+		done += part;
+		if (part < v[i].iov_len)
+			break;
+	}
+	return done;
+}
+
+/* How many bytes can be read: FIONREAD, which is all that the fabric asks. */
+CALL(int, ioctl, int fd, unsigned long op, void *arg)
+{
+	struct world_sock *s = sock_of(fd);
+
+	if (!s)
+		return __real_ioctl(fd, op, arg);
+	WORLD_MUST(s->state == SOCK_OPEN && op == FIONREAD);
+	*(int *)arg = s->error ? 0 : (int)(s->in->tail - s->in->head);
+	return 0;
 }
 
 static ssize_t sock_write(struct world_sock *s, const struct iovec *v, int n)
