@@ -18,6 +18,8 @@
  * @opcode: enum ib_wr_opcode; of what is sent
  * @len: bytes of the message; of a receive: that it has room for
  * @rule: out: the number of the rule by which it fails
+ * @hold_ns: out: it is deferred for this time at most (emulator/transport/wc_fault.h); 0: it is not
+ * @hold_posts: out: and until so many more were posted; 0: does not matter
  */
 struct hca_work {
 	const struct hca_qp *qp;
@@ -26,6 +28,8 @@ struct hca_work {
 	u32 opcode;
 	u64 wr_id;
 	u64 len;
+	u64 hold_ns;
+	u32 hold_posts;
 	u32 rule;
 };
 

@@ -61,7 +61,8 @@ struct hca_path {
 };
 
 enum req_flags {
-	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline; also while paced */
+	REQ_RNR_WAIT =
+		1 << 0, /* nothing is sent before the deadline; also while paced or deferred */
 	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
 	REQ_RESENT = 1 << 2, /* sent again on a NAK, and no progress since */
 	REQ_FIN = 1 << 3, /* the end of a rendezvous is being told: emulator/transport/rndv.c */
@@ -162,9 +163,13 @@ static inline u64 atomic_result(u32 op, u64 old, u64 compare_add, u64 swap)
  * @status: that it ends with; 0: it is not to fail
  * @nak: it is sent, and its responder refuses it so: enum ib_aeth
  * @late: it is sent, and its response not taken
+ * @held_until: it does not begin before; 0: it is not deferred. Nor before so many WQEs were posted
+ *	after it, if that is sooner: @held_posts; 0: does not matter
  * @recv_psn, @recv_from: of the message whose receive was asked about last, when @recv_asked
  */
 struct hca_qp_fault {
+	u64 held_until;
+	u32 held_posts;
 	u32 wqe;
 	u32 rule;
 	u8 status;

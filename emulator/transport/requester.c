@@ -243,7 +243,9 @@ static inline bool req_step(struct engine *e, struct hca_qp *qp, struct seg_hdr 
 {
 	u32 posted = sq_posted(seg, qp);
 
-	if (qp->req.next == posted || (qp->req.flags & REQ_RNR_WAIT) || sqd_is_halted(qp, &qp->req))
+	if (qp->req.next == posted || sqd_is_halted(qp, &qp->req))
+		return false;
+	if ((qp->req.flags & REQ_RNR_WAIT) && !wc_fault_posted(e, qp, posted))
 		return false;
 	if (unlikely(req_may_batch(e, qp, seg, posted)) && write_batch_send(e, qp, seg, posted))
 		return true;

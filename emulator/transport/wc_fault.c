@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: completions that fail on purpose: see wc_fault.h.
+ * DOC: completions that fail on purpose, and deferred WQEs: see wc_fault.h.
  */
 #include "emulator/engine.h"
 #include "emulator/qp.h"
+#include "emulator/ring.h"
+#include "emulator/transport/commit.h"
 #include "emulator/transport/event.h"
+#include "emulator/transport/qp_timer.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/wc_fault.h"
 
@@ -40,6 +43,48 @@ static void wc_fault_ask(struct engine *e, struct hca_qp *qp, const struct req_s
 	qp->fault.status = (u8)status;
 	qp->fault.nak = wc_fault_nak(status);
 	qp->fault.late = status == WCS_BAD_RESP_ERR;
+	qp->fault.held_until = work.hold_ns ? e->ops->now(e->ctx) + work.hold_ns : 0;
+	qp->fault.held_posts = work.hold_posts;
+}
+
+/* Whether so many WQEs were posted after @s->next as the rule asks for. */
+static bool wqe_is_passed(const struct hca_qp *qp, const struct req_state *s, u32 posted)
+{
+	return qp->fault.held_posts && posted - s->next > qp->fault.held_posts;
+}
+
+/* Whether WQE @s->next, which was asked about, must not begin yet. */
+static bool wqe_is_held(struct engine *e, struct hca_qp *qp, const struct req_state *s)
+{
+	struct hca_qp_fault *f = &qp->fault;
+	struct req_state wait = *s;
+
+	if (likely(!f->held_until))
+		return false;
+	if (e->ops->now(e->ctx) >= f->held_until ||
+	    wqe_is_passed(qp, s, sq_posted(seg_of(e, qp->client), qp))) {
+		f->held_until = 0;
+		return false;
+	}
+	/* Until then the timer is that of the packets before it, whose end runs the QP again. */
+	if (s->una != s->next)
+		return true;
+	wait.flags |= REQ_RNR_WAIT;
+	qp_timer_arm(e, qp, f->held_until);
+	commit_req(e, qp, &wait, qp->state, NULL, NULL);
+	return true;
+}
+
+bool wc_fault_posted(struct engine *e, struct hca_qp *qp, u32 posted)
+{
+	struct req_state s = qp->req;
+
+	if (qp->fault.wqe != s.next + 1 || !qp->fault.held_until || !wqe_is_passed(qp, &s, posted))
+		return false;
+	s.flags &= ~(u32)REQ_RNR_WAIT;
+	qp_timer_arm(e, qp, 0);
+	commit_req(e, qp, &s, qp->state, NULL, NULL);
+	return true;
 }
 
 /* Whether a WQE before *s->next is on its way to its end. */
@@ -71,6 +116,8 @@ int wc_fault_wqe(struct engine *e, struct hca_qp *qp, const struct req_state *s,
 			return 0;
 		wc_fault_ask(e, qp, s, w, len);
 	}
+	if (wqe_is_held(e, qp, s))
+		return -EAGAIN;
 	if (!f->status || f->nak || f->late)
 		return 0;
 	if (s->una != s->next)

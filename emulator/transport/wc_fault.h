@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: completions that fail on purpose.
+ * DOC: completions that fail on purpose, and work requests that are deferred.
  *
  * Theory of operation
  * -------------------
@@ -8,7 +8,7 @@
  * (relay_port()), whose engine has engine_ops.fault. The engine asks it once for each work request:
  * for a WQE before it begins that, for a receive before a message takes it. The answer is a
  * completion status, which the QP keeps (struct hca_qp_fault), since a WQE may have to wait for its
- * turn.
+ * turn. It is also for how long the WQE is deferred.
  *
  * What then happens is what happens where that status comes by itself:
  *
@@ -21,6 +21,12 @@
  *  - One of a receive ends that, and the requester is sent the NAK that belongs to it.
  *
  * The WQEs behind one that is to fail are not begun before it has: they will be flushed.
+ *
+ * To the peer and to the program, a deferred WQE is one whose doorbell the HCA has not seen yet:
+ * those before it go on and complete, those after it wait, and the queue fills up. Its hold counts
+ * from when it would have begun, and ends at a time, or when so many WQEs were posted after it.
+ * When nothing before it is outstanding the QP waits as in an RNR wait, since the QP's one timer is
+ * free then. ERR and RESET treat the WQE like any other that was not begun.
  */
 #ifndef EMULATOR_TRANSPORT_WC_FAULT_H
 #define EMULATOR_TRANSPORT_WC_FAULT_H
@@ -43,6 +49,8 @@ int wc_fault_wqe(struct engine *e, struct hca_qp *qp, const struct req_state *s,
  * wc_fault_mark_burst() - mark @b, a burst of the WQE at s->next, if the responder is to refuse it.
  */
 void wc_fault_mark_burst(const struct hca_qp *qp, const struct req_state *s, struct burst *b);
+/** wc_fault_posted() - WQEs before @posted are there. Return: whether this ends the QP's wait. */
+bool wc_fault_posted(struct engine *e, struct hca_qp *qp, u32 posted);
 /** wc_fault_is_bad_resp() - whether the response to the oldest WQE counts as a bad one. */
 static inline bool wc_fault_is_bad_resp(const struct hca_qp *qp, const struct req_state *s)
 {
