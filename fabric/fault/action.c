@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of actions, and work requests that fail on purpose. See action.h. */
+/* The table of actions, and work requests that fail on purpose or late. See action.h. */
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/parse.h"
@@ -23,7 +23,7 @@ const struct fault_action fault_actions[FA_COUNT] = {
 	[FA_RESUME] = { .fire = fault_resume_fire },
 };
 
-/* The failed work request itself is completed by emulator/transport/wc_fault.c. */
+/* emulator/transport/wc_fault.c completes the work request that fails, and holds one back. */
 u32 fault_wr_status(void *ctx, struct hca_work *work)
 {
 	struct fabric *f = ctx;
@@ -31,8 +31,12 @@ u32 fault_wr_status(void *ctx, struct hca_work *work)
 
 	if (likely(!f->faults->n_on[FAULT_ON_WR]))
 		return 0;
-	r = fault_match_wr(f, work->qp, work->recv ? WR_RECV : work->opcode, work->wr_id,
-			   work->len);
+	r = fault_match_wr(f, work, FA_DEFER);
+	if (r) {
+		work->hold_ns = r->what.delay_ns;
+		work->hold_posts = r->what.posts;
+	}
+	r = fault_match_wr(f, work, FA_WC);
 	if (!r)
 		return 0;
 	work->rule = r->id;

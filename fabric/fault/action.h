@@ -35,7 +35,7 @@ struct fault_action {
 };
 extern const struct fault_action fault_actions[FA_COUNT];
 
-/** fault_wr_status() - engine_ops.fault: the status that a work request is to end with, or 0. */
+/** fault_wr_status() - engine_ops.fault: how a work request is to end, and how late it begins. */
 u32 fault_wr_status(void *ctx, struct hca_work *work);
 
 /* --- call.c ----------------------------------------------------------------------------------- */

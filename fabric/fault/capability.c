@@ -136,6 +136,20 @@ int fault_check_work(struct fault_rule *r, struct fault_bad *bad)
 	return fault_check_work_words(r, bad);
 }
 
+int fault_check_defer(struct fault_rule *r, struct fault_bad *bad)
+{
+	struct fault_where *w = &r->where;
+	u32 types = w->types ? w->types : ~0u;
+	u32 ops = qp_types_wr_ops(types & ALL, REQUESTS | WINDOWS | WR(TSO));
+	u32 recv = types & TAKERS ? RECV : 0;
+
+	w->wr_ops = w->wr_ops ? w->wr_ops & (ops | recv) : ops;
+	if (!w->wr_ops)
+		return fault_refuse(bad, r->has & KEY(OPCODE) ? "opcode=" : "type=",
+				    "an opcode that queue pairs of these types post");
+	return fault_check_work_words(r, bad);
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 #define KEYS_OF_CALLS                                                                              \

@@ -15,6 +15,8 @@ int fault_check_call(struct fault_rule *r, struct fault_bad *bad);
  * above.
  */
 int fault_check_work(struct fault_rule *r, struct fault_bad *bad);
+/** fault_check_defer() - check that a queue pair posts what the rule names. Return: as above. */
+int fault_check_defer(struct fault_rule *r, struct fault_bad *bad);
 /**
  * fault_check_event() - check an event that is not a port event. A rule on an event that a call
  * reports becomes a rule on that call. Return: as above.

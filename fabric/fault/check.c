@@ -245,6 +245,9 @@ static int check_what(struct fault_rule *r, struct fault_bad *bad)
 		return 0;
 	case FA_LATE:
 		return check_work_opcode(r, bad);
+	case FA_DEFER:
+		ret = check_work_opcode(r, bad);
+		return ret ? ret : fault_check_defer(r, bad);
 	case FA_WC:
 		ret = check_work_opcode(r, bad);
 		return ret ? ret : fault_check_work(r, bad);

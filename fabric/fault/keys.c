@@ -51,6 +51,10 @@ static const struct fault_act_def acts[] = {
 	  KEYS_WHO | KEY(PEER) | KEY(TYPE) | KEY(OPCODE) | KEY(CONN) | KEY(WR_ID) | KEY(SIZE) |
 		  KEYS_WHEN | KEY(STATUS),
 	  KEY(STATUS), "KEY=VALUE" },
+	{ "defer", "let work requests begin later", FA_DEFER, FAULT_ON_WR,
+	  KEYS_WHO | KEY(PEER) | KEY(TYPE) | KEY(OPCODE) | KEY(CONN) | KEY(WR_ID) | KEY(SIZE) |
+		  KEYS_WHEN | KEY(TIME) | KEY(POSTS),
+	  KEY(TIME), "a time as 1ms, or KEY=VALUE" },
 	{ "cq hold", "let completions arrive between a poll and the arming of the CQ", FA_HOLD,
 	  FAULT_ON_CQ,
 	  KEY(NODE) | KEY(DEVICE) | KEY(PROGRAM) | KEY(PID) | KEY(CQ) | KEYS_WHEN | KEY(TIME), 0,
@@ -116,6 +120,7 @@ static const char *const keys[K_END] = {
 	[K_ERRNO] = "errno",
 	[K_SIGNAL] = "signal",
 	[K_PERIOD] = "period",
+	[K_POSTS] = "posts",
 	[K_MUST_FIRE] = "must-fire",
 	[K_PERCENT] = "P%",
 	[K_TIME] = "a time",

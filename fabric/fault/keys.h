@@ -46,6 +46,7 @@ enum fault_key {
 	K_ERRNO,
 	K_SIGNAL,
 	K_PERIOD,
+	K_POSTS,
 	K_KEYS, /* up to here: with '=' */
 	K_BARE = K_KEYS,
 	K_MUST_FIRE = K_BARE, /* every action takes it */

@@ -256,9 +256,10 @@ static bool rule_is_on_wr(const struct fabric *f, const struct fault_rule *r,
 	return rule_is_on_end(f, w, &e);
 }
 
-struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
-				  u64 size)
+struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_work *work, u32 act)
 {
+	const struct hca_qp *qp = work->qp;
+	const u32 opcode = work->recv ? WR_RECV : work->opcode;
 	struct faults *t = f->faults;
 	struct fault_rule *r, *hit = NULL;
 	u64 who = qp->conn ? qp->conn : BIT64(63) | qp->qpn;
@@ -268,7 +269,8 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32
 
 	for (i = 0; i < t->high; i++) {
 		r = &t->rule[i];
-		if (r->id && r->on == FAULT_ON_WR && rule_is_on_wr(f, r, qp, opcode, wr_id, size) &&
+		if (r->id && r->act == act &&
+		    rule_is_on_wr(f, r, qp, opcode, work->wr_id, work->len) &&
 		    fault_rule_count(f, r, mix64(mix64(who) ^ (u64)qp->dev << 32 ^ nth)) && !hit)
 			hit = r;
 	}

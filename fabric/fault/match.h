@@ -42,10 +42,10 @@ struct fault_rule *fault_match_wire(struct fabric *f, const struct fault_pkt *p,
  */
 struct fault_rule *fault_match_call(struct fabric *f, u32 client, u32 call);
 /**
- * fault_match_wr() - a QP is about to start a work request: the rule that makes it fail, or NULL.
+ * fault_match_wr() - a QP is about to start a work request: the rule of action @act that hits it,
+ * or NULL.
  */
-struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_qp *qp, u32 opcode, u64 wr_id,
-				  u64 size);
+struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_work *work, u32 act);
 /** fault_match_work() - likewise, of client @client on a real device: the rule of action @act. */
 struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work,
 				    u32 act);

@@ -11,7 +11,8 @@
 #include "fabric/fault/keys.h"
 #include "fabric/fault/parse.h"
 
-#define REAL_ACTIONS "fail, wc, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
+#define REAL_ACTIONS                                                                               \
+	"fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
 
 #define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
 #define KEYS_OF_CM  (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(LINK) | KEY(DIRECTION))
@@ -63,6 +64,7 @@ static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 	case FA_WC:
 	case FA_HOLD:
 	case FA_LATE:
+	case FA_DEFER:
 	case FA_LIMIT:
 	case FA_KILL:
 	case FA_PAUSE:
@@ -118,7 +120,7 @@ int fault_check_real(const struct fault_rule *r, struct fault_bad *bad)
 	if (r->triggered)
 		return fault_refuse(bad, fault_act_name(r),
 				    "at=, or no condition: packets of a real wire are not seen");
-	if (r->act == FA_WC && r->has & KEYS_UNSEEN)
+	if ((r->act == FA_WC || r->act == FA_DEFER) && r->has & KEYS_UNSEEN)
 		return fault_refuse(bad, fault_key_name((u32)__builtin_ctzll(r->has & KEYS_UNSEEN)),
 				    "qp=, type=, opcode=, wr_id= or size=: of a real device's "
 				    "connections nothing else is known");
@@ -140,5 +142,9 @@ int fault_check_emulated(const struct fault_rule *r, struct fault_bad *bad)
 	if (r->act == FA_LATE)
 		return fault_refuse(bad, fault_act_name(r),
 				    "delay: on emulated devices packets can be late");
+	if (r->act == FA_DEFER && r->where.wr_ops >> WR_RECV & 1)
+		return fault_refuse(bad, "opcode=",
+				    "an opcode of sends: on emulated devices `rnr` makes receives "
+				    "late");
 	return 0;
 }

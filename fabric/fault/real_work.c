@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: work requests on real devices: which are to complete late or with an error, and those that
- * have failed.
+ * DOC: work requests on real devices: which are to begin late, or to complete late or with an
+ * error, and those that have failed.
  *
  * While a rule is about work requests, the process of the program asks when it posts one, and makes
  * the completion itself (libtap/users/work_faults.c). Nobody here sees its packets.
@@ -40,7 +40,7 @@ static void work_journal(struct fabric *f, u32 client, const struct proto_work *
 int fault_work_request(struct fabric *f, const struct client *cl, struct proto_msg *m)
 {
 	struct proto_work *w = &m->work;
-	const struct fault_rule *r, *late;
+	const struct fault_rule *r, *late, *defer;
 
 	if (!f->real)
 		return -EOPNOTSUPP;
@@ -50,6 +50,9 @@ int fault_work_request(struct fabric *f, const struct client *cl, struct proto_m
 	w->status = r ? r->what.status : 0;
 	late = w->quiet ? NULL : fault_match_work(f, cl->id, w, FA_LATE);
 	w->delay_ns = late ? late->what.delay_ns : 0;
+	defer = fault_match_work(f, cl->id, w, FA_DEFER);
+	w->hold_ns = defer ? defer->what.delay_ns : 0;
+	w->hold_posts = defer ? defer->what.posts : 0;
 	if (r)
 		work_journal(f, cl->id, w, w->status, r->id);
 	return 0;

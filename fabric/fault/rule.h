@@ -65,6 +65,7 @@ enum fault_act {
 	FA_WC,
 	FA_HOLD, /* cq hold */
 	FA_LATE, /* cq delay */
+	FA_DEFER,
 	FA_LIMIT,
 	/* at a time */
 	FA_EVENT,
@@ -222,12 +223,13 @@ enum fault_link_what {
 /** struct fault_what - the action's arguments, by action. */
 struct fault_what {
 	u64 delay_ns; /* delay; reorder: longest time the packet is held; cq hold: the CQ;
-			* cq delay: how late */
+			* cq delay: how late; defer: for how long at most */
 	u64 jitter_ns;
 	u64 rate_bps;
 	u64 period_ns; /* link flap */
 	u32 dist; /* enum fault_dist */
 	u32 gap; /* reorder: packets that overtake it */
+	u32 posts; /* defer: until so many more were posted; 0: does not matter */
 	u32 timer; /* rnr: code + 1; 0: the QP's own */
 	u32 syndrome; /* nak: enum ib_aeth */
 	u32 reason; /* cm reject */

@@ -313,6 +313,9 @@ static const char *what_key_parse(struct fault_rule *r, enum fault_key key, cons
 		return distribution_parse(r, value);
 	case K_GAP:
 		return number32_parse(value, 1, 1000, &w->gap, "a count of packets, 1 to 1000");
+	case K_POSTS:
+		return number32_parse(value, 1, 1000, &w->posts,
+				      "a count of work requests, 1 to 1000");
 	case K_TIMER:
 		if (number32_parse(value, 0, 31, &w->timer, ""))
 			return "an RNR timer code, 0 to 31";

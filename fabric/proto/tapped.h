@@ -20,6 +20,8 @@
  * @type: enum ib_qp_type; 0: unknown
  * @status: enum ib_wc_status
  * @delay_ns: out: how late its completion is
+ * @hold_ns: out: for how long it is deferred; 0: not at all
+ * @hold_posts: out: so many requests that are posted after it end that; 0: none does
  * @quiet: a send that completes only if it fails
  */
 struct proto_work {
@@ -27,15 +29,17 @@ struct proto_work {
 	u64 size;
 	u64 ordinal;
 	u64 delay_ns;
+	u64 hold_ns;
 	u32 qp;
 	u32 qpn;
 	u32 opcode;
 	u32 type;
 	u32 status;
+	u32 hold_posts;
 	u8 recv;
 	u8 unknown;
 	u8 quiet;
-	u8 reserved;
+	u8 reserved[5];
 };
 
 /** enum proto_cm_message - messages of the CM, by the number of their attribute: 0 is a REQ. */

@@ -40,7 +40,7 @@ void tap_fabric_report(enum call_id call, const struct vcall_text *line, int err
 
 /**
  * tap_fabric_work() - ask how a work request ends that the process posts. Rules count it.
- * @work: gets @status and @delay_ns; both 0: it ends as the device says
+ * @work: gets @status and @delay_ns, both 0: it ends as the device says; and @hold_ns
  */
 void tap_fabric_work(struct proto_work *work);
 /** tap_fabric_report_work() - tell the journal of a completion in error, work->status. */

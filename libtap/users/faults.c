@@ -2,11 +2,12 @@
 /*
  * Faults on the devices of any library below. The fabric process matches and counts, as it does for
  * emulated programs. Here calls fail that rules name, `fail` of rdmaemu-faults(7); work_faults.c
- * has `wc`, event_faults.c `cm`, hold_faults.c `cq`. The fabric's journal also gets calls of the
- * control path and work requests that fail by themselves, and asynchronous events; its status has
- * the process's objects (object_counts.c).
+ * has `wc`, defer_faults.c `defer`, event_faults.c `cm`, hold_faults.c `cq`. The fabric's journal
+ * also gets calls of the control path and work requests that fail by themselves, and asynchronous
+ * events; its status has the process's objects (object_counts.c).
  */
 #include "libtap/tap.h"
+#include "libtap/users/defer_faults.h"
 #include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
 #include "libtap/users/hold_faults.h"
@@ -29,6 +30,7 @@ static bool fault_start(void)
 		return false;
 	object_counts_start();
 	late_faults_start();
+	defer_faults_start();
 	event_faults_start();
 	limit_faults_start();
 	for (i = 0; i < VCALL_COUNT; i++) {
@@ -66,6 +68,7 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 
 	if (!err) {
 		work_fault_call_begin(c);
+		defer_fault_call_begin(c);
 		event_fault_call_begin(c);
 		return TAP_PASS;
 	}
@@ -94,6 +97,7 @@ static void fault_call_end(struct tap_call *c)
 	object_counts_call_end(c);
 	limit_fault_call_end(c);
 	work_fault_call_end(c);
+	defer_fault_call_end(c);
 	event_fault_call_end(c);
 }
 
@@ -121,8 +125,11 @@ static enum tap_verdict fault_batch_begin(struct tap_batch *b)
 {
 	int err = b->abort ? 0 : tap_fabric_error(CALL_ibv_wr_complete);
 
-	if (likely(!err))
+	if (likely(!err)) {
+		if (!b->abort)
+			work_fault_batch_begin(b);
 		return TAP_PASS;
+	}
 	b->ret = errno = err;
 	return TAP_ANSWER;
 }
@@ -213,6 +220,7 @@ static void fault_object_gone(struct tap_obj *o)
 		limit_fault_object_gone(o);
 		object_counts_gone(o);
 	}
+	defer_fault_object_gone(o);
 	work_fault_object_gone(o);
 	hold_fault_object_gone(o);
 	if (o->kind == VOBJ_CQ)
@@ -234,6 +242,7 @@ static const struct tap_user fault_user = {
 	.objects = true,
 	.start = fault_start,
 	.fork_child = tap_fabric_forked,
+	.finish = defer_faults_finish,
 	.call_begin = fault_call_begin,
 	.call_returned = fault_call_returned,
 	.call_end = fault_call_end,

@@ -16,10 +16,13 @@
  *     since a flushed one completes in any case.
  *
  * A completion that the device itself has failed keeps the device's status. work_hits.c knows the
- * marks. `cq delay` marks requests, too, whose completions late_faults.c then keeps back.
+ * marks. `cq delay` marks requests, too, whose completions late_faults.c then keeps back. A request
+ * that `defer` names is not posted here, but given to defer_faults.c, as are those after it.
  */
 #include "libtap/users/work_faults.h"
+#include "libtap/users/defer_faults.h"
 #include "libtap/users/fabric.h"
+#include "libtap/users/held_request.h"
 #include "libtap/users/late_faults.h"
 #include "libtap/users/object_counts.h"
 #include "libtap/users/work_hits.h"
@@ -57,26 +60,16 @@ static bool send_is_quiet(const struct work_qp *q, unsigned int flags)
 
 /* --- posting ---------------------------------------------------------------------------------- */
 
-/* A receive has the members that a send begins with. */
-union work_wr {
-	struct ibv_recv_wr recv;
-	struct ibv_send_wr send;
-};
-
-#define SAME_PLACE(member)                                                                         \
-	_Static_assert(offsetof(struct ibv_recv_wr, member) ==                                     \
-			       offsetof(struct ibv_send_wr, member),                               \
-		       #member)
-SAME_PLACE(wr_id);
-SAME_PLACE(next);
-SAME_PLACE(sg_list);
-SAME_PLACE(num_sge);
-
-/** struct work_part - a part of a chain: copies, and what they are copies of. */
+/**
+ * struct work_part - a part of a chain: copies, and what they are copies of.
+ * @hold_ns, @hold_posts: a rule defers the last one: struct proto_work
+ */
 struct work_part {
 	union work_wr copy[PART];
 	void *of[PART];
 	u64 hit[PART];
+	u64 hold_ns;
+	u32 hold_posts;
 	u32 n;
 };
 
@@ -110,6 +103,8 @@ static void *part_add(struct work_part *part, const struct tap_post *p, void *wr
 	w.wr_id = copy->recv.wr_id;
 	w.size = sges_size(copy->recv.sg_list, copy->recv.num_sge);
 	hit = hit_ask(p->obj, &w);
+	part->hold_ns = w.hold_ns;
+	part->hold_posts = w.hold_posts;
 	if (hit)
 		copy->recv.wr_id = work_hit_mark(hit);
 	if (!w.recv && work_qp_of(p->obj)->sends_signaled)
@@ -132,18 +127,59 @@ static u32 part_index(const struct work_part *part, const void *bad)
 	return i;
 }
 
-static void part_post(struct work_part *part, struct tap_post *p)
+/* Request @i, and those after it, were not posted. */
+static void part_refuse(struct work_part *part, struct tap_post *p, u32 i)
 {
-	void *bad = NULL;
-	u32 i;
-
-	p->ret = p->low(p->handle, part->copy, &bad);
-	if (!p->ret)
-		return;
-	i = part_index(part, bad);
 	p->bad = part->of[i];
 	for (; i < part->n; i++)
 		work_hit_cancel(part->hit[i]);
+}
+
+/* Post the first @n requests of the part. */
+static void part_post_now(struct work_part *part, struct tap_post *p, u32 n)
+{
+	void *bad = NULL;
+
+	if (!n)
+		return;
+	part->copy[n - 1].recv.next = NULL;
+	p->ret = p->low(p->handle, part->copy, &bad);
+	if (p->ret)
+		part_refuse(part, p, part_index(part, bad));
+}
+
+/* Request @i and those after it: a rule defers the last one, or the queue holds requests. */
+static void part_post_later(struct work_part *part, struct tap_post *p, u32 i)
+{
+	struct defer_post later = { .qp = p->obj, .recv = p->queue == TAP_RECV, .low = p->low };
+
+	for (; i < part->n && !p->ret; i++) {
+		part->copy[i].recv.next = NULL;
+		later.wr = &part->copy[i];
+		later.hit = part->hit[i];
+		later.hold_ns = i + 1 == part->n ? part->hold_ns : 0;
+		later.hold_posts = part->hold_posts;
+		p->ret = defer_fault_post(&later);
+		if (p->ret)
+			part_refuse(part, p, i);
+	}
+}
+
+static void part_post(struct work_part *part, struct tap_post *p)
+{
+	u32 now = part->hold_ns ? part->n - 1 : part->n;
+
+	if (unlikely(defer_faults_hold()) && defer_fault_holds(p->obj, p->queue == TAP_RECV))
+		now = 0;
+	part_post_now(part, p, now);
+	if (now < part->n && !p->ret)
+		part_post_later(part, p, now);
+}
+
+/* Whether the part ends here: after a hit. What comes later may be refused, and posted again. */
+static bool part_is_full(const struct work_part *part)
+{
+	return part->n == PART || (part->n && (part->hit[part->n - 1] || part->hold_ns));
 }
 
 enum tap_verdict work_fault_post(struct tap_post *p)
@@ -156,8 +192,7 @@ enum tap_verdict work_fault_post(struct tap_post *p)
 		return TAP_PASS;
 	p->ret = 0;
 	while (wr && !p->ret) {
-		/* A part ends with a hit: what comes later may be refused, and be posted again. */
-		for (part.n = 0; wr && part.n < PART && !(part.n && part.hit[part.n - 1]);)
+		for (part.n = 0; wr && !part_is_full(&part);)
 			wr = part_add(&part, p, wr);
 		/* Posts return errors; most libraries leave errno as it was. */
 		errno = err;
@@ -191,15 +226,21 @@ void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 
 	if (!q)
 		return;
+	if (op->what == TAP_WR_STARTING && unlikely(defer_faults_hold()))
+		defer_fault_drain(o, false);
 	batch_restore(q, ex, op->what != TAP_WR_OP);
-	if (op->what == TAP_WR_START)
+	if (op->what == TAP_WR_START) {
 		q->batch = work_hits_latest();
+		q->batch_hold_ns = 0;
+	}
 	if (op->what != TAP_WR_OP || !work_fault_is_due())
 		return;
 	/* The length of the message comes after the opcode. */
 	w.wr_id = ex->wr_id;
 	w.quiet = send_is_quiet(q, ex->wr_flags);
 	hit = hit_ask(o, &w);
+	if (w.hold_ns > q->batch_hold_ns)
+		q->batch_hold_ns = w.hold_ns;
 	if (!hit && !q->sends_signaled)
 		return;
 	q->lent = true;
@@ -210,6 +251,14 @@ void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 	q->lent_wr_id = ex->wr_id;
 	if (q->sends_signaled)
 		ex->wr_flags |= IBV_SEND_SIGNALED;
+}
+
+void work_fault_batch_begin(const struct tap_batch *b)
+{
+	const struct work_qp *q = work_qp_of(b->obj);
+
+	if (q && unlikely(q->batch_hold_ns))
+		late_fault_sleep(q->batch_hold_ns);
 }
 
 void work_fault_batch_end(struct tap_batch *b)

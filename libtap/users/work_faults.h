@@ -7,6 +7,7 @@
 #define LIBTAP_USERS_WORK_FAULTS_H
 
 #include "libtap/tap.h"
+#include "libtap/users/defer_faults.h"
 #include "libtap/users/fabric.h"
 #include "libtap/users/work_hits.h"
 
@@ -15,7 +16,7 @@
 /** work_fault_is_due() - whether posts have to be passed to work_fault_post(). */
 static inline bool work_fault_is_due(void)
 {
-	return tap_fabric_has_work() || work_hits_are_due();
+	return tap_fabric_has_work() || work_hits_are_due() || defer_faults_hold();
 }
 
 /**
@@ -25,6 +26,8 @@ static inline bool work_fault_is_due(void)
 enum tap_verdict work_fault_post(struct tap_post *p);
 /** work_fault_wr() - hook wr. */
 void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_op *op);
+/** work_fault_batch_begin() - a batch is about to be posted. */
+void work_fault_batch_begin(const struct tap_batch *b);
 /** work_fault_batch_end() - hook wr_batch_end. */
 void work_fault_batch_end(struct tap_batch *b);
 /** work_fault_poll() - hook poll_end. */

@@ -269,22 +269,21 @@ static void work_qp_created(const struct tap_call *c)
 		q->sig_all = attr->sq_sig_all;
 }
 
-/* The queue pair that a call destroys; NULL: none */
-static struct work_qp *work_qp_destroyed(const struct tap_call *c)
+struct tap_obj *work_qp_ending(const struct tap_call *c)
 {
 	const void *arg = (const void *)(uintptr_t)c->args[0];
 	const struct rdma_cm_id *id = arg;
 
 	if (c->call == VCALL_ibv_destroy_qp)
-		return work_qp_of(tap_obj_find(VOBJ_QP, arg));
+		return tap_obj_find(VOBJ_QP, arg);
 	if ((c->call == VCALL_rdma_destroy_qp || c->call == VCALL_rdma_destroy_ep) && id && id->qp)
-		return work_qp_of(tap_obj_find(VOBJ_QP, id->qp));
+		return tap_obj_find(VOBJ_QP, id->qp);
 	return NULL;
 }
 
 void work_fault_call_begin(const struct tap_call *c)
 {
-	struct work_qp *q = work_qp_destroyed(c);
+	struct work_qp *q = work_qp_of(work_qp_ending(c));
 
 	if (!q)
 		return;
@@ -297,7 +296,7 @@ void work_fault_call_end(const struct tap_call *c)
 {
 	/* One that is attached to a multicast group is not destroyed: ibv_destroy_qp(3). */
 	struct work_qp *q =
-		c->call == VCALL_ibv_destroy_qp && c->failed ? work_qp_destroyed(c) : NULL;
+		c->call == VCALL_ibv_destroy_qp && c->failed ? work_qp_of(work_qp_ending(c)) : NULL;
 
 	if (q)
 		store_relaxed(&q->ending, false);

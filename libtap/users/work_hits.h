@@ -17,6 +17,7 @@
  * @sig_all: it was created with sq_sig_all, as far as known
  * @sends_signaled: a send is to fail: those after it complete, whether they are signaled or not
  * @ending: a call is destroying it
+ * @batch_hold_ns: how long the end of the current batch is deferred
  * @listed: its place in struct real_objects, plus one; 0: none
  * @batch: the latest hit when the current batch began
  * @lent: the batch's current request has @lent_wr_id and is signaled; the program's @wr_id and
@@ -25,6 +26,7 @@
 struct work_qp {
 	u64 posted[2];
 	u64 batch;
+	u64 batch_hold_ns;
 	u64 wr_id;
 	u64 lent_wr_id;
 	u32 wr_flags;
@@ -42,6 +44,8 @@ static inline struct work_qp *work_qp_of(const struct tap_obj *o)
 	return o ? o->user[TAP_FAULTS] : NULL;
 }
 
+/** work_qp_ending() - the queue pair that a call destroys. Return: NULL: none. */
+struct tap_obj *work_qp_ending(const struct tap_call *c);
 /** work_hits_start() - the process begins. Return: whether it can mark work requests. */
 bool work_hits_start(void);
 /**

@@ -161,7 +161,7 @@ refused() {
 	is "with --dry-run: $1" "$(outcome real --scenario bad --dry-run -- true)" "125: rdmaemu: bad:2: $line"
 	is "when it is added: $1" "$(outcome "$R" fault add --fabric real "$1")" "1: rdmaemu: fault: $line"
 }
-some="expected fail, wc, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
+some="expected fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
 mkfifo go
 real --fabric real -- sh -c 'touch begun; read -r line <go' &
 sleeper=$!
