@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# slow 20
+# slow 30
 # settings: one: its model has one device
 # Random walks that are compared with a model: of the engine alone, and of four programs through the
 # verbs API. WALK_SEED= and WALK_STEPS= (of the engine; a tenth of it for the programs) repeat one.
@@ -39,4 +39,21 @@ for mode in turns free; do
 	walk "$RDMAEMU" run -- "$T/walk_verbs" $mode $((steps / 10)) "$seed" "$audit" "$audit end"
 done
 "$RDMAEMU" fabric stop >/dev/null 2>&1
+
+# The programs below the tap see what the model says, too, and make the same calls: with the recorder, and with rules
+# that no call hits. On a fabric with rules the emulator takes other turns, so those are on a fabric of real devices.
+# walked COMMAND... - the totals of the walk that COMMAND runs
+walked() {
+	limit "$@" "$T/walk_verbs" turns $((steps / 20)) "$seed" 2>&1 </dev/null | sed 's/^# turns: //'
+}
+plain=$(walked "$RDMAEMU" run --fresh --)
+echo "# $plain"
+case $plain in
+*"not ok "*) not_ok "without the tap" "$plain" ;;
+esac
+printf '%s program=nobody\n' "wc status=GENERAL_ERR" "cq delay 1ms" "defer 1ms" "cq hold" \
+	"fail call=ibv_post_send errno=EIO" "fail call=ibv_modify_qp errno=EIO" >"$TEST_DIR/rules"
+is "recorded" "$(walked "$RDMAEMU" run --fresh -- "$RDMAEMU" record --real --payload none -o "$TEST_DIR/trace" --)" "$plain"
+is "with rules for real devices" "$(walked "$RDMAEMU" run --fresh -- "$RDMAEMU" run --real --fresh \
+	--scenario "$TEST_DIR/rules" -- | grep -v '^rdmaemu: fault f')" "$plain"
 done_testing
