@@ -3,10 +3,10 @@
  * Buffers of outstanding work requests, which belong to the device until the program polls their
  * completion (--check=buffers).
  *
- * The first 64 KiB of what a send reads are hashed when it is posted and when its completion is
- * polled. A difference is the program's doing unless the device may have written there: as the
- * target of a receive, READ or atomic, or through a region with remote rights. Memory is read by
- * process_vm_readv(2), because the program may have unmapped it.
+ * The first 64 KiB of what a send reads, but for guarded pages (guard.h), are hashed when it is
+ * posted and when its completion is polled. A difference is the program's doing unless the device
+ * may have written there: as the target of a receive, READ or atomic, or through a region with
+ * remote rights. Memory is read by process_vm_readv(2), because the program may have unmapped it.
  */
 #include "libtap/check/checks.h"
 #include "libtap/check/guard.h"
@@ -50,6 +50,19 @@ static bool buffer_hash_range(u64 addr, u64 len, u64 *hash)
 	return true;
 }
 
+/* Guarded pages cannot change unnoticed: a word of them says that they are still mapped. */
+static bool buffer_hash_segment(const struct check_wr *wr, u32 i, u64 len, u64 *hash)
+{
+	u64 from = wr->sge[i].addr, to = from + wr->sge[i].length, first, last;
+
+	if (!wr->guard[i])
+		return buffer_hash_range(from, len, hash);
+	check_guard_pages(&wr->sge[i], &first, &last);
+	return buffer_hash_range(from, first - from, hash) &&
+	       buffer_hash_range(first, sizeof(u64), hash) &&
+	       buffer_hash_range(last, to - last, hash);
+}
+
 static bool buffer_hash(const struct check_wr *wr, u64 *hash)
 {
 	u64 left = BUFFER_HASHED, len;
@@ -58,7 +71,7 @@ static bool buffer_hash(const struct check_wr *wr, u64 *hash)
 	*hash = 0;
 	for (i = 0; i < wr->n_sge && left; i++, left -= len) {
 		len = min_u64(wr->sge[i].length, left);
-		if (!buffer_hash_range(wr->sge[i].addr, len, hash))
+		if (!buffer_hash_segment(wr, i, len, hash))
 			return false;
 	}
 	return true;

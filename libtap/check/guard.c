@@ -179,9 +179,16 @@ static bool guard_start(void)
 	return load_relaxed(&state) == 2;
 }
 
-void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool target)
+void check_guard_pages(const struct ibv_sge *sge, u64 *from, u64 *to)
 {
 	const u64 mask = GUARD_PAGE - 1;
+
+	*from = (sge->addr + mask) & ~mask;
+	*to = (sge->addr + sge->length) & ~mask;
+}
+
+void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool target)
+{
 	struct guard_owner owner = {
 		.qp = (void *)(uintptr_t)qp->tap->key,
 		.ord = qp->ord,
@@ -195,8 +202,7 @@ void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool targe
 	if (!check_guard_wants() || !guard_start())
 		return;
 	for (i = 0; i < wr->n_sge; i++) {
-		owner.from = (wr->sge[i].addr + mask) & ~mask;
-		owner.to = (wr->sge[i].addr + wr->sge[i].length) & ~mask;
+		check_guard_pages(&wr->sge[i], &owner.from, &owner.to);
 		if (owner.from >= owner.to || !wr->guardable[i])
 			continue;
 		pthread_mutex_lock(&lock);

@@ -24,6 +24,8 @@
 bool check_guard_wants(void);
 /** check_guard_add() - guard the segments of a request from now on. @target: it writes them */
 void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool target);
+/** check_guard_pages() - the whole pages of a segment; *from >= *to: it has none. */
+void check_guard_pages(const struct ibv_sge *sge, u64 *from, u64 *to);
 /** check_guard_remove() - it leaves its queue. */
 void check_guard_remove(struct check_wr *wr);
 /** check_guard_remove_qp() - the queue pair executes nothing any more. */
