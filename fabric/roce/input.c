@@ -368,7 +368,8 @@ bool roce_due(const struct fabric *f, u64 now)
 {
 	const struct roce *r = f->roce;
 
-	return r && (r->due || now >= r->retry_at || roce_groups_changed(f));
+	return r &&
+	       (r->due || now >= r->retry_at || roce_groups_changed(f) || roce_peers_are_rare(f));
 }
 
 u64 roce_next(const struct fabric *f)

@@ -57,11 +57,17 @@ bool roce_peers_introduce(struct fabric *f, const u8 gid[16])
 	return w->n_used < w->n_peers / 2 && hca_peer_add(f->hca, gid) >= 0;
 }
 
-void roce_peers_keep_free(struct fabric *f)
+bool roce_peers_are_rare(const struct fabric *f)
 {
 	const struct hca_wires *w = &f->hca->wires;
+	u32 n = load_relaxed(&w->n_used);
 
-	if (w->n_used > w->n_peers - RELEASE && w->n_used != f->roce->peers_seen)
+	return n > w->n_peers - RELEASE && n != f->roce->peers_seen;
+}
+
+void roce_peers_keep_free(struct fabric *f)
+{
+	if (roce_peers_are_rare(f))
 		peers_release(f);
-	f->roce->peers_seen = w->n_used;
+	f->roce->peers_seen = f->hca->wires.n_used;
 }

@@ -232,6 +232,8 @@ void roce_inbox_close(struct roce_inbox *box);
 
 /** roce_peers_introduce() - a datagram comes from a new host. Return: whether it gets a place. */
 bool roce_peers_introduce(struct fabric *f, const u8 gid[16]);
+/** roce_peers_are_rare() - whether programs have taken nearly all places. */
+bool roce_peers_are_rare(const struct fabric *f);
 /** roce_peers_keep_free() - release places for programs, where few are free. Token held. */
 void roce_peers_keep_free(struct fabric *f);
 
