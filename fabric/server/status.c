@@ -6,6 +6,7 @@
  * the same object as text.
  */
 #include "emulator/audit/audit.h"
+#include "emulator/peer.h"
 #include "emulator/port_counter.h"
 #include "emulator/qp.h"
 #include "fabric/proto/port_counters.h"
@@ -149,6 +150,9 @@ static struct json_object *status_json_devices(const struct fabric *f)
 	u32 i;
 
 	for (i = 0; i < min_u32(f->hca->n_devs, HCA_MAX_DEVS); i++) {
+		/* One of hundreds that stand for no host yet. */
+		if (!hca_peer_has_address(f->hca, i))
+			continue;
 		hca_dev_snapshot(f->hca, i, &now);
 		o = json_object_new_object();
 		snprintf(guid, sizeof(guid), "%04x:%04x:%04x:%04x", (unsigned)(d->guid >> 48),

@@ -33,6 +33,11 @@ check "B has a wire at its interface" on_b fabric start --roce veth1
 for p in rc uc ud; do
 	check "ibv_${p}_pingpong" across ibv_${p}_pingpong -g $GID -n 300 -c
 done
+outside() {
+	on_a status --json | json "[[g['gid'] for p in x['ports'] for g in p['gids']]
+		for x in d['devices'] if x['node'] == 'roce-peers']"
+}
+is "status has the hosts that were met, and no places for others" "$(outside)" "[['::ffff:192.0.2.2']]"
 check "ibv_srq_pingpong" across ibv_srq_pingpong -g $GID -n 100
 check "ibv_xsrq_pingpong" across ibv_xsrq_pingpong -g $GID -n 100
 check "ibv_rc_pingpong -s 100000" across ibv_rc_pingpong -g $GID -n 100 -s 100000 -c
