@@ -8,6 +8,7 @@
  *
  * A fault handler takes the lock, so no code that holds it touches guarded memory.
  */
+#include "libshim/interpose/maps.h"
 #include "libtap/check/guard.h"
 #include "libtap/memory_use.h"
 
@@ -358,12 +359,69 @@ void check_guard_memory(u64 addr, u64 len, enum tap_memory use)
 		guard_use(addr, len, &use, check_stack_here());
 }
 
+/* --- pages that have moved --- */
+
+static bool guard_find_mapping(u64 addr, struct mapping *v)
+{
+	bool found = false;
+	struct maps m;
+
+	if (maps_open(&m, false))
+		return false;
+	while (!found && maps_next(&m, v) && v->from <= addr)
+		found = addr < v->to;
+	maps_close(&m);
+	return found;
+}
+
+static bool guard_is_unmapped(const struct guard *g)
+{
+	u8 resident;
+
+	return syscall(SYS_mincore, g->owner.from, (long)GUARD_PAGE, &resident) && errno == ENOMEM;
+}
+
+/* The guard whose pages are @v now, without the rights that it took away. */
+static struct guard *guard_find_moved(const struct mapping *v)
+{
+	struct guard *g;
+
+	for (g = guards; g < guards + guards_end; g++)
+		if (guard_is_closed(g) && v->to - v->from == g->owner.to - g->owner.from &&
+		    v->read == !g->owner.target && !v->write && guard_is_unmapped(g))
+			return g;
+	return NULL;
+}
+
+/*
+ * libc's realloc() calls mremap(2) inside itself, which no hook sees: guarded pages keep the rights
+ * that they had, and the program faults at their new place. Return: whether that is so.
+ */
+static bool guard_follow(const struct tap_fault *fault)
+{
+	struct mapping v;
+	struct guard *g;
+
+	if (guard_is_empty() || !guard_find_mapping(fault->addr, &v) || !guard_lock())
+		return false;
+	g = guard_find_moved(&v);
+	if (g) {
+		g->open = true;
+		check_guard_note(&g->owner, TAP_MEMORY_UNMAPPED,
+				 g->owner.from + (fault->addr - v.from),
+				 check_stack_at(fault->place));
+		guard_protect(v.from, v.to, PROT_READ | PROT_WRITE);
+	}
+	pthread_mutex_unlock(&lock);
+	return g;
+}
+
 bool check_guard_fault(const struct tap_fault *fault)
 {
 	enum tap_memory use = fault->write ? TAP_MEMORY_WRITTEN : TAP_MEMORY_READ;
 
 	if (!guard_meets(fault->addr, 1, fault->write))
-		return false;
+		return guard_follow(fault);
 	if (fault->library)
 		return guard_use(fault->addr, 1, NULL, 0);
 	return guard_use(fault->addr, 1, &use, check_stack_at(fault->place));

@@ -114,6 +114,7 @@ buffers WR:BUFFER:EARLY receive_early qp2, wr_id 0x7: the device writes .*, whic
 buffers WR:BUFFER:EARLY receive_call qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY receive_handler qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:UNMAPPED receive_unmapped qp2, wr_id 0x7: the device writes .*, which is unmapped at 0x[0-9a-f]*000 before
+buffers WR:BUFFER:UNMAPPED receive_moved qp2, wr_id 0x7: the device writes .*, which is unmapped at 0x[0-9a-f]*388 before
 buffers WR:RECEIVE:OVERLAP overlap qp2: receive wr_id 0x2 has memory of wr_id 0x1, which is outstanding
 END
 # Each alone: a program has several of them at a time.

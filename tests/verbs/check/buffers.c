@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAGES 4 /* of whole buffers */
@@ -215,6 +216,27 @@ static void seed_receive_unmapped(struct seed *s)
 	seed_end_page(s, mr);
 }
 
+/* As realloc() of a large block does, by a call inside libc. */
+static void seed_receive_moved(struct seed *s)
+{
+	uint8_t *to = mmap(NULL, PAGES * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+	struct ibv_mr *mr;
+	long moved;
+
+	seed_open(s, 32);
+	at = seed_map_pages(s, &mr);
+	seed_receive_pages(s, at, mr);
+	if (!s->wrong)
+		seed_send(s);
+	moved = syscall(SYS_mremap, at, PAGES * 4096L, PAGES * 4096L,
+			(long)(MREMAP_MAYMOVE | MREMAP_FIXED), to);
+	seed_must(moved == (long)to, "mremap");
+	seed_must(to[5000] == 1, "content");
+	to[9000] = 2;
+	ibv_dereg_mr(mr);
+	seed_close(s);
+}
+
 static void fault_taken(int sig)
 {
 	(void)sig;
@@ -255,6 +277,7 @@ static const struct seed_case seeds[] = {
 	{ "receive_early", seed_receive_early },
 	{ "receive_call", seed_receive_call },
 	{ "receive_unmapped", seed_receive_unmapped },
+	{ "receive_moved", seed_receive_moved },
 	{ "receive_handler", seed_receive_handler },
 	{ "written", seed_written },
 	{ "written_inline", seed_written_inline },
