@@ -133,7 +133,8 @@ enum roce_wrong {
  * @ip_id, @ip_frag: IPv4 identification; flags and fragment offset, usually ROCE_IP_DF
  * @hop_limit: or IPv4's TTL
  * @sgid, @dgid: IPv4 addresses as ::ffff:a.b.c.d
- * @udp_csum: as in the frame; RoCE uses 0, no checksum
+ * @udp_csum: as in the frame; RoCE uses 0, no checksum. @udp_sum: for roce_build(): compute it if
+ *	the frame is whole
  * @vl, @sl, @slid, @dlid: of the LRH
  * @ecn: FECN 0x80, BECN 0x40, and six reserved bits
  * @resv7: the bits after AckReq
@@ -159,6 +160,7 @@ struct roce_pkt {
 	u8 sgid[16], dgid[16];
 	u16 udp_src;
 	u16 udp_csum;
+	bool udp_sum;
 	u8 vl, sl;
 	u16 slid, dlid;
 
@@ -267,7 +269,7 @@ int roce_parse(u32 link, const u8 *frame, u32 caplen, u32 len, struct roce_pkt *
 /**
  * roce_find_ip_id() - the IPv4 identification with which the ICRC of a packet is right. A UDP
  * socket does not show it, and the ICRC covers it.
- * @ip: an IPv4 packet of @len bytes, up to its ICRC, without options; its identification is 0
+ * @ip: an IPv4 packet of @len bytes, up to its ICRC, without options; its identification is any
  * Return: whether there is one. 16 of the ICRC's 32 bits are left as a check.
  */
 bool roce_find_ip_id(const u8 *ip, u32 len, u16 *id);

@@ -170,6 +170,19 @@ static u32 build_put_headers(u8 *hdr, const struct roce_pkt *p, const struct len
 
 /* --- the frame --- */
 
+/* The UDP checksum, last: the ICRC does not cover it, but it covers the ICRC. */
+static void build_put_udp_sum(u8 *frame, const struct roce_pkt *p, const struct lens *n)
+{
+	u8 *udp = frame + n->l2 + n->l3;
+	u16 sum;
+
+	if (!p->udp_sum || !net_is_udp(p->net))
+		return;
+	be_put(udp + 6, 2, 0);
+	sum = roce_csum_udp(udp, n->udp + build_transport_len(n), p);
+	be_put(udp + 6, 2, sum ? sum : 0xffff);
+}
+
 /* Checks that fields whose members are wider than their bits fit. */
 static bool build_fields_fit(const struct roce_pkt *p)
 {
@@ -243,6 +256,8 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	if (payload)
 		memcpy(buf + build_headers_len(&n), p->payload, payload);
 	build_put_tail(buf, p, &n, bth, snap);
+	if (snap == *wire_len)
+		build_put_udp_sum(buf, p, &n);
 	return (int)snap;
 }
 
@@ -268,10 +283,14 @@ int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	bth = build_headers_len(&n) - n.bth;
 	if (p->net == ROCE_IP4)
 		build_replace_ip_id(buf + n.l2, p->ip_id);
+	if (net_is_udp(p->net))
+		be_put(buf + n.l2 + n.l3 + 6, 2, p->udp_csum);
 	be_put(buf + bth + 9, 3, p->psn);
 	if (payload)
 		memcpy(buf + build_headers_len(&n), p->payload, payload);
 	build_put_tail(buf, p, &n, bth, snap);
+	if (snap == *wire_len)
+		build_put_udp_sum(buf, p, &n);
 	return (int)snap;
 }
 

@@ -97,10 +97,11 @@ static u32 crc_remove_zeros(u32 crc, u32 bytes)
 }
 
 /*
- * A CRC is linear: the difference of the sent one to that with an identification of 0 is the CRC of
- * the identification and zeros. To add two bytes to a CRC of 0 is to add two zeros to a CRC that
- * has these bytes in its lower half. So without all zeros the difference is the identification, or
- * has bits in its upper half, and then no identification explains it.
+ * A CRC is linear: the difference of the sent one to that with the identification at hand is the
+ * CRC of the difference of both identifications and zeros. To add two bytes to a CRC of 0 is to add
+ * two zeros to a CRC that has these bytes in its lower half. So without all zeros the difference is
+ * that of the identifications, or has bits in its upper half, and then no identification explains
+ * it.
  */
 bool roce_find_ip_id(const u8 *ip, u32 len, u16 *id)
 {
@@ -112,7 +113,7 @@ bool roce_find_ip_id(const u8 *ip, u32 len, u16 *id)
 	sum = roce_icrc(ROCE_IP4, ip, ip + IP4_LEN + UDP_LEN, end) ^
 	      ((u32)end[3] << 24 | (u32)end[2] << 16 | (u32)end[1] << 8 | end[0]);
 	sum = crc_remove_zeros(sum, len - ICRC_LEN - IP_ID_AT);
-	*id = (u16)((sum & 0xff) << 8 | (sum >> 8 & 0xff));
+	*id = (u16)be_get(ip + IP_ID_AT, 2) ^ (u16)((sum & 0xff) << 8 | (sum >> 8 & 0xff));
 	return !(sum >> 16);
 }
 
@@ -150,4 +151,14 @@ u16 roce_csum_fold(u64 sum)
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
 	return (u16)~sum;
+}
+
+u16 roce_csum_udp(const u8 *udp, u32 len, const struct roce_pkt *p)
+{
+	u32 from = p->net == ROCE_IP4 ? 12 : 0;
+	u64 sum = PROTO_UDP + (u64)len;
+
+	sum = roce_csum_add(sum, p->sgid + from, 16 - from);
+	sum = roce_csum_add(sum, p->dgid + from, 16 - from);
+	return roce_csum_fold(roce_csum_add(sum, udp, len));
 }

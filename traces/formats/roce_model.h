@@ -77,5 +77,10 @@ u16 roce_vcrc(const u8 *lrh, u32 len);
 u64 roce_csum_add(u64 sum, const u8 *p, u32 len);
 /** roce_csum_fold() - make the checksum of such a sum. */
 u16 roce_csum_fold(u64 sum);
+/**
+ * roce_csum_udp() - the checksum of @len bytes from the UDP header on, with the pseudo header of
+ * p->sgid and p->dgid. 0: the checksum among these bytes is right.
+ */
+u16 roce_csum_udp(const u8 *udp, u32 len, const struct roce_pkt *p);
 
 #endif

@@ -133,18 +133,6 @@ static int frame_parse_transport(struct view *v, struct roce_pkt *p)
 
 /* --- network layer --- */
 
-/* Checks the UDP checksum of @len bytes at @udp, with the IP pseudo header. */
-static bool udp_csum_is_right(const u8 *udp, u32 len, const struct roce_pkt *p)
-{
-	u32 from = p->net == ROCE_IP4 ? 12 : 0;
-	u64 sum = PROTO_UDP + (u64)len;
-
-	sum = roce_csum_add(sum, p->sgid + from, 16 - from);
-	sum = roce_csum_add(sum, p->dgid + from, 16 - from);
-	sum = roce_csum_add(sum, udp, len);
-	return !roce_csum_fold(sum);
-}
-
 static int frame_parse_udp(struct view *v, struct roce_pkt *p)
 {
 	const u8 *udp = view_take(v, UDP_LEN);
@@ -160,7 +148,7 @@ static int frame_parse_udp(struct view *v, struct roce_pkt *p)
 	}
 	if (v->behind)
 		p->wrong |= ROCE_BAD_LEN;
-	if (p->udp_csum && v->cap == v->len && !udp_csum_is_right(udp, len, p))
+	if (p->udp_csum && v->cap == v->len && roce_csum_udp(udp, len, p))
 		p->wrong |= ROCE_BAD_UDP_CSUM;
 	return frame_parse_transport(v, p);
 }
