@@ -20,6 +20,7 @@ void burst_split(const struct burst *b, u32 first, u32 n, struct burst *out)
 		out->off += start;
 	}
 	out->psn = psn_add(b->psn, first);
+	out->ip_id = (u16)(b->ip_id + first);
 	out->npkts = n;
 	out->len = end > start ? end - start : 0;
 	if (first)

@@ -30,7 +30,7 @@ enum burst_flags {
 	BF_INV = 1 << 3,
 	BF_SOLICITED = 1 << 4,
 	BF_ACK_REQ = 1 << 5,
-	BF_FOREIGN = 1 << 6, /* a packet that anybody may have made: untrusted.h */
+	BF_FOREIGN = 1 << 6, /* packets that anybody may have made: untrusted.h */
 };
 
 /**
@@ -68,6 +68,7 @@ struct burst {
 	u32 srqn;
 	u32 qkey;
 	u16 src_slot; /* datagrams: the sender's slot: what they say of @src_qpn may be anything */
+	u16 ip_id; /* of the first packet, if it came off a wire */
 	u64 va;
 	u64 dma_len;
 	u64 compare_add;

@@ -26,6 +26,7 @@ struct hca;
 /**
  * struct hca_wires - the wires of the fabric.
  * @n: wires
+ * @bursts: the kernel cuts what they send into datagrams: fabric/packet/packet.h
  * @gid: their addresses, which are GIDs of ports of this fabric
  * @n_taken, @taken: UDP source ports that flows cannot have, since another program of the host has
  * them; of more than fit here, the latest
@@ -34,6 +35,7 @@ struct hca;
  */
 struct hca_wires {
 	u32 n;
+	u32 bursts;
 	u32 first_peer, n_peers, n_used;
 	u8 gid[HCA_WIRES][16];
 	u32 n_taken;

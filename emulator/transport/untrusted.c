@@ -4,7 +4,7 @@
  *
  * Requester and responder assume of bursts that the packets of a message are as long as the path
  * MTU, that responses are segmented as their request was, and that opcodes exist. These functions
- * check that of single packets. Sequence, rights, ranges, receives and memory are checked by
+ * check that of packets off a wire. Sequence, rights, ranges, receives and memory are checked by
  * requester and responder themselves.
  */
 #include "emulator/engine.h"
@@ -39,8 +39,8 @@ static bool untrusted_length_ok(const struct hca_qp *qp, const struct burst *b)
 		if (before + b->len > LIM_MSG || b->dma_len > LIM_MSG)
 			return false;
 		if (!(b->flags & BF_LAST))
-			return b->len == qp->mtu;
-		return b->len <= qp->mtu && (b->len || (b->flags & BF_FIRST));
+			return b->len == (u64)b->npkts * qp->mtu;
+		return packets_of(b->len, qp->mtu) == b->npkts && (b->len || (b->flags & BF_FIRST));
 	case BOP_ATOMIC_WRITE:
 		return b->len == 8;
 	default:
@@ -66,7 +66,7 @@ static bool untrusted_answer_ok(struct engine *e, const struct hca_qp *qp, const
 		return untrusted_refuse(e, p, PKT_OPCODE);
 	if (!aeth_syndrome_ok(p->aeth))
 		return untrusted_refuse(e, p, PKT_SYNDROME);
-	if (!req_outstanding(qp, p->psn))
+	if (!req_outstanding(qp, p->psn) || !req_outstanding(qp, psn_add(p->psn, p->npkts - 1)))
 		return untrusted_refuse(e, p, PKT_NOT_WAITED);
 	return true;
 }
@@ -113,7 +113,7 @@ bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p)
  */
 u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
 {
-	u64 chunk = qp_chunk(qp), begin = at & ~(chunk - 1), left;
+	u64 chunk = qp_chunk(qp), begin = at & ~(chunk - 1), room = (u64)b->npkts * qp->mtu, left;
 	bool last;
 
 	if (b->aeth >= AETH_RNR_NAK)
@@ -121,8 +121,10 @@ u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const 
 	if (b->op != BOP_READ_RESP)
 		return WCS_SUCCESS;
 	left = min_u64(begin + chunk, total) - at;
-	last = left <= qp->mtu;
+	last = left <= room;
 	if (!!(b->flags & BF_LAST) != last || (at == begin && !(b->flags & BF_FIRST)))
 		return WCS_BAD_RESP_ERR;
-	return b->len == min_u64(left, qp->mtu) ? WCS_SUCCESS : WCS_LOC_LEN_ERR;
+	if (b->len != min_u64(left, room) || packets_of(b->len, qp->mtu) != b->npkts)
+		return WCS_LOC_LEN_ERR;
+	return WCS_SUCCESS;
 }

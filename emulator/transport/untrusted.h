@@ -2,8 +2,9 @@
 /**
  * DOC: packets that no requester or responder of ours has built: their content is arbitrary.
  *
- * The engine's own bursts are right by construction. A burst with BF_FOREIGN is a single packet off
- * a wire; these functions check what requester and responder do not check in bursts of ours.
+ * The engine's own bursts are right by construction. A burst with BF_FOREIGN is a packet off a
+ * wire, or several consecutive ones of a message; these functions check what requester and
+ * responder do not check in bursts of ours.
  */
 #ifndef EMULATOR_TRANSPORT_UNTRUSTED_H
 #define EMULATOR_TRANSPORT_UNTRUSTED_H

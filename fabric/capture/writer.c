@@ -292,11 +292,12 @@ static int writer_put_burst(struct writer *w, const struct cap_view *v, const ch
 {
 	struct roce_pkt p;
 	u32 n = packet_frame_begin(w->hca, v, &p), i, len;
+	struct packet_run run = { 0 };
 	bool next;
 	int ret = 0;
 
 	for (i = 0; i < n && !ret; i++) {
-		next = packet_frame_next(w->hca, v, i, &p);
+		next = packet_frame_next(w->hca, v, i, &p, &run);
 		ret = writer_build_frame(w, &p, writer_snaplen(w->c), next, &len);
 		if (ret >= 0)
 			ret = writer_put_frame(w, v->rec, w->frame + ROCE_ERF_LEN, (u32)ret, len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: from frames to bursts of one packet.
+ * DOC: from frames to bursts, of one packet or of several of a message.
  *
  * Pure functions over the HCA's tables. The responder refuses, in sequence, opcodes that the
  * transport does not have and payloads of requests that have none: such a packet becomes one with
@@ -160,6 +160,7 @@ static void burst_set_fields(const struct roce_pkt *r, struct burst *b)
 		.aeth = r->syndrome,
 		.atomic_op = add ? WR_ATOMIC_FETCH_AND_ADD : WR_ATOMIC_CMP_AND_SWP,
 		.psn = r->psn,
+		.ip_id = r->ip_id,
 		.dst_type = burst_qp_type(r->opcode),
 		.dst_qpn = r->dqpn,
 		.pkey = r->pkey,
@@ -245,4 +246,34 @@ int packet_to_burst(const struct hca *hca, const struct roce_pkt *r, struct pack
 		b->mem = NULL;
 	}
 	return 0;
+}
+
+/* Whether @n is what comes after @b: of the same message, and as long as its opcode says. */
+static bool burst_is_continued(const struct burst *b, const struct burst *n)
+{
+	if (n->op != b->op || (n->flags & BF_FIRST) || n->psn != psn_add(b->psn, b->npkts))
+		return false;
+	if (n->dst_qpn != b->dst_qpn || n->dst_type != b->dst_type || n->pkey != b->pkey ||
+	    n->srqn != b->srqn || n->ip_id != (u16)(b->ip_id + b->npkts))
+		return false;
+	if (n->op == BOP_READ_RESP && n->aeth >= AETH_RNR_NAK)
+		return false;
+	return n->flags & BF_LAST ? n->len && n->len <= b->mtu : n->len == b->mtu;
+}
+
+bool packet_extend_burst(const struct roce_pkt *r, struct packet_burst *p)
+{
+	struct burst n;
+
+	burst_set_fields(r, &n);
+	if (r->wrong || !burst_is_continued(&p->b, &n))
+		return false;
+	p->b.flags |= n.flags;
+	p->b.imm = n.imm;
+	p->b.inv_rkey = n.inv_rkey;
+	p->b.msn = n.msn;
+	p->b.npkts++;
+	p->b.len += n.len;
+	p->mem.iov[0].len = p->b.len;
+	return true;
 }

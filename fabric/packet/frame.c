@@ -14,6 +14,9 @@
 
 #define SPORT_BASE 0xc000u
 #define SPORT_MASK 0x3fffu
+#define RUN_MAX	   64u /* UDP_MAX_SEGMENTS before Linux 6.9 */
+#define RUN_BYTES  (65535u - 20u - 8u) /* of the longest datagram of IPv4 */
+#define FRAME_HEAD (14u + 20u + 8u)
 
 /* The inverse of EUI-64. */
 static void frame_guid_mac(u64 guid, u8 mac[6])
@@ -235,19 +238,75 @@ static void frame_payload(const struct cap_view *v, u32 i, struct roce_pkt *p)
 	p->payload = v->payload + (u64)i * v->rec->keep;
 }
 
-bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p)
+/* The opcode of packet @i. */
+static u8 frame_opcode_at(const struct burst *b, u32 i)
+{
+	bool first = !i && b->flags & BF_FIRST;
+	bool last = i + 1 == burst_packets(b) && b->flags & BF_LAST;
+
+	return ROCE_OPCODE(frame_transport(b->dst_type), frame_opcode(b, first, last));
+}
+
+/* Bytes of packet @i after its UDP header. */
+static u32 frame_len_at(const struct burst *b, u32 i)
+{
+	u64 at = (u64)i * b->mtu, len = b->op == BOP_READ_REQ ? 0 : b->len;
+	struct roce_pkt p = { .net = ROCE_IP4,
+			      .opcode = frame_opcode_at(b, i),
+			      .payload_len = len > at ? (u32)min_u64(len - at, b->mtu) : 0 };
+
+	return roce_frame_len(&p) - FRAME_HEAD;
+}
+
+/* The first packet and the last may have other headers than those between, which are equal. */
+static struct packet_run frame_run(const struct burst *b, u32 i)
+{
+	const u32 n = burst_packets(b), len = frame_len_at(b, n > 2 ? 1 : 0);
+	const u32 begin = frame_len_at(b, 0) != len, end = n - (frame_len_at(b, n - 1) > len);
+	const u32 most = min_u32(RUN_MAX, RUN_BYTES / len);
+	struct packet_run run = { i, 1 };
+
+	if (i < begin || i >= end)
+		return run;
+	run.first = begin + (i - begin) / most * most;
+	run.n = min_u32(most, end - run.first);
+	return run;
+}
+
+/*
+ * Set the fields of packet @i that the kernel writes. The ICRC of a packet that a wire has received
+ * has told its identification; no socket shows its UDP checksum.
+ */
+static void frame_kernel_headers(const struct hca *hca, const struct cap_rec *r, u32 i,
+				 struct roce_pkt *p, struct packet_run *run)
+{
+	bool wire = frame_is_on_wire(hca, r);
+
+	if (hca_dev_is_peer(hca, r->b.src_dev)) {
+		*run = (struct packet_run){ i, 1 };
+		p->ip_id = (u16)(r->b.ip_id + i);
+		return;
+	}
+	if (i >= run->first + run->n)
+		*run = wire && hca->wires.bursts ? frame_run(&r->b, i)
+						 : (struct packet_run){ i, 1 };
+	p->ip_id = (u16)(wire ? i - run->first : r->nth + i);
+	p->udp_sum = run->n > 1;
+}
+
+bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p,
+		       struct packet_run *run)
 {
 	const struct burst *b = &v->rec->b;
 	u32 n = burst_packets(b), was = p->payload_len;
-	bool first = !i && b->flags & BF_FIRST, last = i + 1 == n && b->flags & BF_LAST;
 
 	frame_payload(v, i, p);
 	p->psn = psn_add(b->psn, i);
-	p->ip_id = frame_is_on_wire(hca, v->rec) ? 0 : (u16)(v->rec->nth + i);
+	frame_kernel_headers(hca, v->rec, i, p, run);
 	if (i > 1 && i + 1 < n)
 		return p->payload_len == was;
-	p->opcode = ROCE_OPCODE(frame_transport(b->dst_type), frame_opcode(b, first, last));
-	p->solicited = last && b->flags & BF_SOLICITED;
+	p->opcode = frame_opcode_at(b, i);
+	p->solicited = i + 1 == n && b->flags & BF_LAST && b->flags & BF_SOLICITED;
 	p->ack_req = i + 1 == n && frame_asks_ack(b);
 	return false;
 }

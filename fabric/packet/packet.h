@@ -12,6 +12,15 @@
 #include "emulator/transport/capture_ring.h"
 #include "traces/formats/roce.h"
 
+/**
+ * struct packet_run - packets of a burst that leave a wire in one piece (UDP_SEGMENT): @n of them
+ * from number @first on, all of the same length but for a shorter last one. The kernel numbers them
+ * from 0, and gives several of them UDP checksums.
+ */
+struct packet_run {
+	u32 first, n;
+};
+
 /* --- frame.c --- */
 
 /**
@@ -21,9 +30,11 @@
 u32 packet_frame_begin(const struct hca *hca, const struct cap_view *v, struct roce_pkt *p);
 /**
  * packet_frame_next() - set the fields of packet @i, in turn.
+ * @run: that of the packet before, at first 0; receives that of packet @i
  * Return: whether roce_build_next() can make its frame of that of the packet before.
  */
-bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p);
+bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p,
+		       struct packet_run *run);
 
 /* --- burst.c --- */
 
@@ -45,5 +56,13 @@ struct packet_burst {
  */
 int packet_to_burst(const struct hca *hca, const struct roce_pkt *r, struct packet_burst *p,
 		    u32 *fault);
+/**
+ * packet_extend_burst() - add the packet that follows in the message, from the same sender.
+ * @p: of a connected queue pair; all its packets have p->b.mtu bytes of payload, and so has @r,
+ * unless it is the message's last one. Their payloads are adjacent in memory once the caller has
+ * moved that of @r there.
+ * Return: whether @r is such a packet.
+ */
+bool packet_extend_burst(const struct roce_pkt *r, struct packet_burst *p);
 
 #endif

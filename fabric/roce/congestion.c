@@ -151,8 +151,8 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 				.payload_cap = CNP_PAYLOAD };
 	struct cap_rec rec = { .av.traffic_class = CNP_TCLASS };
 	u64 now = real_ns();
+	struct roce_batch one = { .n = 1, .run = { 1 } };
 	struct roce_rate *e;
-	u32 len;
 
 	w->n.ecn_marked++;
 	/* ACKs do not get fewer. Only packets of connected queue pairs say who has sent them. */
@@ -167,8 +167,8 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 	memcpy(cnp.sgid, p->dgid, sizeof(cnp.sgid));
 	memcpy(cnp.dgid, p->sgid, sizeof(cnp.dgid));
 	memcpy(rec.dgid, p->sgid, sizeof(rec.dgid));
-	if (roce_build(&cnp, f->roce->frames, ROCE_FRAME, &len) > 0)
-		w->n.cnp_sent += roce_send_frames(f, w, w->box.w.fd, &rec, &len, 1);
+	if (roce_build(&cnp, f->roce->frames, ROCE_FRAME, &one.len[0]) > 0)
+		w->n.cnp_sent += roce_send_frames(f, w, w->box.w.fd, &rec, &one);
 }
 
 bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p)

@@ -11,19 +11,20 @@
 #include "emulator/transport/wire.h"
 
 #include <endian.h>
+#include <netinet/udp.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define ROUNDS	 16u /* batches of a wire in one holding of the token */
+#define TURN	 (16u * ROCE_BATCH) /* datagrams of a wire in one holding of the token */
 #define AGAIN_NS (200 * NSEC_PER_USEC)
 #define ECN_MASK 3u /* of a traffic class */
 #define ECN_CE	 3u /* a switch on the way was congested */
 
-/* A control message with the traffic class. */
+/* Control messages with the traffic class, and the length of datagrams. */
 union inbox_control {
 	struct cmsghdr align;
-	u8 buf[CMSG_SPACE(sizeof(int))];
+	u8 buf[2 * CMSG_SPACE(sizeof(int))];
 };
 
 static void datagram_source(const struct roce_in *in, u8 gid[16])
@@ -37,13 +38,15 @@ static void datagram_source(const struct roce_in *in, u8 gid[16])
 static u8 *datagram_set_ip4(const u8 sgid[16], const u8 dgid[16], struct roce_in *in)
 {
 	u16 total = htobe16((u16)(ROCE_IP4_UDP + in->len)), frag = htobe16(ROCE_IP_DF), csum;
-	u8 *ip = in->head + ROCE_IP6_UDP - ROCE_IP4_UDP;
+	u16 id = htobe16(roce_datagram_index(in));
+	u8 *ip = in->bytes + in->at - ROCE_IP4_UDP;
 	u32 sum = 0, i;
 
 	memset(ip, 0, ROCE_IP4_UDP);
 	ip[0] = 0x45;
 	ip[1] = in->tclass;
 	memcpy(ip + 2, &total, 2);
+	memcpy(ip + 4, &id, 2);
 	memcpy(ip + 6, &frag, 2);
 	ip[8] = 64;
 	ip[9] = IPPROTO_UDP;
@@ -60,7 +63,7 @@ static u8 *datagram_set_ip4(const u8 sgid[16], const u8 dgid[16], struct roce_in
 static u8 *datagram_set_ip6(const u8 sgid[16], const u8 dgid[16], struct roce_in *in)
 {
 	u16 len = htobe16((u16)(8 + in->len));
-	u8 *ip = in->head;
+	u8 *ip = in->bytes + in->at - ROCE_IP6_UDP;
 
 	memset(ip, 0, ROCE_IP6_UDP);
 	ip[0] = 0x60 | in->tclass >> 4;
@@ -82,7 +85,7 @@ static u8 *datagram_set_headers(const u8 sgid[16], const u8 dgid[16], struct roc
 	u16 port = htobe16(ROCE_UDP_PORT), len = htobe16((u16)(8 + in->len));
 	bool v4 = gid_is_v4(dgid);
 	u8 *ip = v4 ? datagram_set_ip4(sgid, dgid, in) : datagram_set_ip6(sgid, dgid, in);
-	u8 *udp = in->head + ROCE_IP6_UDP - 8;
+	u8 *udp = in->bytes + in->at - 8;
 
 	memcpy(udp, v4 ? &in->from.v4.sin_port : &in->from.v6.sin6_port, 2);
 	memcpy(udp + 2, &port, 2);
@@ -170,26 +173,27 @@ static int datagram_read(struct fabric *f, struct roce_in *in, const struct burs
 	return 0;
 }
 
-/* Check a datagram and parse it. Return: enum roce_drop; ROCE_DROPS: it is good. */
-static enum roce_drop datagram_parse(struct roce_wire *w, const u8 sgid[16], const u8 dgid[16],
-				     struct roce_in *in, struct roce_pkt *p)
+enum roce_drop roce_datagram_parse(const u8 sgid[16], const u8 dgid[16], struct roce_in *in,
+				   struct roce_pkt *p)
 {
 	const u32 harmless = ROCE_BAD_ICRC | ROCE_BAD_OPCODE | ROCE_BAD_PAYLOAD;
 	const bool v4 = gid_is_v4(dgid);
 	const u32 len = roce_ip_udp(dgid) + in->len;
-	const u8 *ip = datagram_set_headers(sgid, dgid, in);
+	const u8 *ip;
 
-	if (in->cut || roce_parse(v4 ? ROCE_LINK_IPV4 : ROCE_LINK_IPV6, ip, len, len, p) ||
+	if (in->cut || in->len > ROCE_DATAGRAM)
+		return ROCE_DROP_MALFORMED;
+	ip = datagram_set_headers(sgid, dgid, in);
+	if (roce_parse(v4 ? ROCE_LINK_IPV4 : ROCE_LINK_IPV6, ip, len, len, p) ||
 	    p->wrong & ~harmless)
 		return ROCE_DROP_MALFORMED;
 	if (p->wrong & ROCE_BAD_ICRC && !(v4 && roce_find_ip_id(ip, len, &p->ip_id)))
 		return ROCE_DROP_BAD_ICRC;
-	w->n.numbered += p->ip_id != 0;
 	p->wrong &= ~(u32)ROCE_BAD_ICRC;
 	return ROCE_DROPS;
 }
 
-/* Make a burst of a packet. Return: as datagram_parse(). */
+/* Make a burst of a packet. Return: as roce_datagram_parse(). */
 static enum roce_drop datagram_to_burst(struct fabric *f, const struct roce_pkt *p,
 					struct packet_burst *b, u32 *fault)
 {
@@ -210,20 +214,24 @@ static enum roce_drop datagram_to_burst(struct fabric *f, const struct roce_pkt 
 static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roce_in *in)
 {
 	enum roce_drop why = ROCE_DROP_FILTERED;
-	struct packet_burst b;
+	struct burst *b = &in->burst.b;
 	struct roce_pkt p;
 	u8 sgid[16];
 	u32 fault;
 
+	if (in->held)
+		return link_input(f, b);
 	datagram_source(in, sgid);
 	if (datagram_is_echo(f->roce, box, sgid))
 		return 0;
 	if (!f->roce->filters || wire_peers_has(&f->roce->peers, sgid))
-		why = datagram_parse(box->wire, sgid, box->gid, in, &p);
+		why = roce_datagram_parse(sgid, box->gid, in, &p);
+	if (why == ROCE_DROPS)
+		box->wire->n.numbered += p.ip_id != roce_datagram_index(in);
 	if (why == ROCE_DROPS && p.opcode == ROCE_OPCODE_CNP)
 		why = roce_cnp_input(f, box->wire, &p) ? ROCE_DROPS : ROCE_DROP_STRANGER;
 	else if (why == ROCE_DROPS)
-		why = datagram_to_burst(f, &p, &b, &fault);
+		why = datagram_to_burst(f, &p, &in->burst, &fault);
 	if (why != ROCE_DROPS) {
 		roce_drop(f, box->wire, why, sgid);
 		return 0;
@@ -232,27 +240,56 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 		return 0;
 	if ((in->tclass & ECN_MASK) == ECN_CE && !in->told) {
 		in->told = true;
-		roce_cnp_send(f, box->wire, &p, &b.b);
+		roce_cnp_send(f, box->wire, &p, b);
 	}
-	if (fault == PKT_FAULTS && datagram_is_long_read(&b.b))
-		return datagram_read(f, in, &b.b);
-	if (fault == PKT_FAULTS)
-		return link_input(f, &b.b);
-	untrusted_drop(&f->engine, &b.b, fault);
-	return 0;
+	if (fault == PKT_FAULTS && datagram_is_long_read(b))
+		return datagram_read(f, in, b);
+	if (fault != PKT_FAULTS) {
+		untrusted_drop(&f->engine, b, fault);
+		return 0;
+	}
+	roce_merge(f, box, in, sgid);
+	return link_input(f, b);
 }
 
-/* IP_TOS is a byte, IPV6_TCLASS an int. */
-static u8 inbox_traffic_class(struct msghdr *m)
+bool roce_datagram_next(struct roce_in *in, u32 at)
 {
-	struct cmsghdr *c = CMSG_FIRSTHDR(m);
-	int tclass = 0;
+	in->at = at;
+	in->len = min_u32(in->end - at, in->step);
+	in->asked = in->held = 0;
+	in->told = false;
+	return in->len != 0;
+}
 
-	if (c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
-		return *(const u8 *)CMSG_DATA(c);
-	if (c && c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
-		memcpy(&tclass, CMSG_DATA(c), sizeof(tclass));
-	return (u8)tclass;
+/* IP_TOS is a byte, IPV6_TCLASS and UDP_GRO are ints. */
+static void inbox_control_read(struct msghdr *m, struct roce_in *in)
+{
+	struct cmsghdr *c;
+	int value;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS) {
+			in->tclass = *(const u8 *)CMSG_DATA(c);
+			continue;
+		}
+		memcpy(&value, CMSG_DATA(c), sizeof(value));
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
+			in->tclass = (u8)value;
+		else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO && value > 0)
+			in->step = (u32)value;
+	}
+}
+
+/* Take what the kernel has handed out at once. Return: how many datagrams. */
+static u32 inbox_take(struct mmsghdr *m, struct roce_in *in)
+{
+	in->step = m->msg_len;
+	in->end = ROCE_IP6_UDP + m->msg_len;
+	in->tclass = 0;
+	in->cut = m->msg_hdr.msg_flags & MSG_TRUNC;
+	inbox_control_read(&m->msg_hdr, in);
+	roce_datagram_next(in, ROCE_IP6_UDP);
+	return in->len ? (m->msg_len + in->step - 1) / in->step : 1;
 }
 
 /* Read datagrams into the buffers, which are empty. */
@@ -264,7 +301,7 @@ static void inbox_read(struct roce_inbox *box)
 	int n, i;
 
 	for (i = 0; i < (int)box->room; i++) {
-		iov[i] = (struct iovec){ box->in[i].data, sizeof(box->in[i].data) };
+		iov[i] = (struct iovec){ box->in[i].bytes + ROCE_IP6_UDP, ROCE_IN_MAX };
 		m[i].msg_hdr = (struct msghdr){ .msg_name = &box->in[i].from,
 						.msg_namelen = sizeof(box->in[i].from),
 						.msg_iov = &iov[i],
@@ -275,14 +312,8 @@ static void inbox_read(struct roce_inbox *box)
 	n = recvmmsg(box->w.fd, m, box->room, MSG_DONTWAIT, NULL);
 	box->at = 0;
 	box->n = n > 0 ? (u32)n : 0;
-	for (i = 0; i < n; i++) {
-		box->in[i].len = m[i].msg_len;
-		box->in[i].asked = 0;
-		box->in[i].told = false;
-		box->in[i].tclass = inbox_traffic_class(&m[i].msg_hdr);
-		box->in[i].cut = m[i].msg_hdr.msg_flags & MSG_TRUNC;
-	}
-	box->wire->n.received += box->n;
+	for (i = 0; i < n; i++)
+		box->wire->n.received += inbox_take(&m[i], &box->in[i]);
 }
 
 u32 roce_inbox_events(const struct roce_inbox *box)
@@ -334,17 +365,31 @@ void roce_inbox_close(struct roce_inbox *box)
 	box->n = box->at = 0;
 }
 
+/* Hand over what the kernel has handed out at once. Return: 0 or -EAGAIN; @n: counts datagrams */
+static int inbox_deliver_entry(struct fabric *f, struct roce_inbox *box, u32 *n)
+{
+	struct roce_in *in = &box->in[box->at];
+
+	do {
+		++*n;
+		if (datagram_deliver(f, box, in) == -EAGAIN)
+			return -EAGAIN;
+	} while (roce_datagram_next(in, in->held ? in->held : in->at + in->len));
+	box->at++;
+	return 0;
+}
+
 /* Return: 0, or -EAGAIN: some datagrams remain. */
 static int inbox_deliver(struct fabric *f, struct roce_inbox *box)
 {
-	u32 i;
+	u32 n = 0;
 
-	for (i = 0; i < ROUNDS; i++) {
+	while (n < TURN) {
 		/* The loop may not have asked the socket for long. */
 		if (box->at >= box->n)
 			inbox_read(box);
-		for (; box->at < box->n; box->at++)
-			if (datagram_deliver(f, box, &box->in[box->at]) == -EAGAIN)
+		while (box->at < box->n && n < TURN)
+			if (inbox_deliver_entry(f, box, &n) == -EAGAIN)
 				return -EAGAIN;
 		if (box->n < box->room)
 			break;

@@ -74,71 +74,6 @@ static struct roce_wire *wire_of_source(struct roce *r, const u8 sgid[16])
 	return NULL;
 }
 
-/* A control message with a number, the traffic class. */
-union wire_control {
-	struct cmsghdr align;
-	u8 buf[CMSG_SPACE(sizeof(int))];
-};
-
-static void wire_set_class(struct msghdr *m, union wire_control *ctl, bool v4, int tclass)
-{
-	struct cmsghdr *c;
-
-	m->msg_control = ctl;
-	m->msg_controllen = sizeof(ctl->buf);
-	c = CMSG_FIRSTHDR(m);
-	c->cmsg_level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
-	c->cmsg_type = v4 ? IP_TOS : IPV6_TCLASS;
-	c->cmsg_len = CMSG_LEN(sizeof(tclass));
-	memcpy(CMSG_DATA(c), &tclass, sizeof(tclass));
-}
-
-/* Return: bytes of the address. */
-static socklen_t wire_set_address(const u8 gid[16], struct sockaddr_in *v4, struct sockaddr_in6 *v6)
-{
-	*v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
-	*v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) };
-	memcpy(&v4->sin_addr, gid + 12, 4);
-	memcpy(&v6->sin6_addr, gid, 16);
-	return gid_is_v4(gid) ? sizeof(*v4) : sizeof(*v6);
-}
-
-u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
-		     const u32 *lens, u32 n)
-{
-	const bool v4 = gid_is_v4(rec->dgid);
-	const u32 head = ROCE_ETH + roce_ip_udp(rec->dgid);
-	union wire_control ctl[ROCE_BATCH];
-	struct mmsghdr m[ROCE_BATCH] = { 0 };
-	struct iovec iov[ROCE_BATCH];
-	struct sockaddr_in to4;
-	struct sockaddr_in6 to6;
-	socklen_t len = wire_set_address(rec->dgid, &to4, &to6);
-	u32 i, done = 0;
-	int ret;
-
-	for (i = 0; i < n; i++) {
-		iov[i].iov_base = f->roce->frames + (size_t)i * ROCE_FRAME + head;
-		iov[i].iov_len = lens[i] - head;
-		m[i].msg_hdr = (struct msghdr){ .msg_name = v4 ? (void *)&to4 : &to6,
-						.msg_namelen = len,
-						.msg_iov = &iov[i],
-						.msg_iovlen = 1 };
-		if (rec->av.traffic_class)
-			wire_set_class(&m[i].msg_hdr, &ctl[i], v4, rec->av.traffic_class);
-	}
-	while (done < n) {
-		ret = sendmmsg(fd, m + done, n - done, 0);
-		if (ret < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
-			break;
-		/* Such as an ICMP error of an earlier datagram: this one is lost. */
-		w->n.lost_refused += ret <= 0;
-		w->n.sent += ret > 0 ? (u32)ret : 0;
-		done += ret > 0 ? (u32)ret : 1;
-	}
-	return done;
-}
-
 /*
  * Send the packets of a burst from number @from on. @by: receives the socket
  * Return: how many of it were sent at all.
@@ -146,7 +81,9 @@ u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct
 static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct cap_view *v,
 			     u32 from, struct watch **by)
 {
-	u32 lens[ROCE_BATCH], n, i, k = 0, sent = from;
+	struct roce_batch batch = { 0 };
+	struct packet_run run = { 0 };
+	u32 n, i, sent = from;
 	struct roce_pkt p;
 
 	*by = &w->box.w;
@@ -157,20 +94,23 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 	if (*by == &w->box.w)
 		p.udp_src = ROCE_UDP_PORT;
 	for (i = 0; i < n; i++) {
-		packet_frame_next(f->hca, v, i, &p);
+		packet_frame_next(f->hca, v, i, &p, &run);
 		if (i < from)
 			continue;
-		if (roce_build(&p, f->roce->frames + (size_t)k * ROCE_FRAME, ROCE_FRAME, &lens[k]) <
-		    0)
+		if (i == run.first && batch.n + run.n > ROCE_BATCH) {
+			sent += roce_send_frames(f, w, (*by)->fd, v->rec, &batch);
+			if (sent < i)
+				return sent;
+			batch.n = 0;
+		}
+		p.udp_sum = false; /* the kernel computes it */
+		batch.run[batch.n] = run.n;
+		if (roce_build(&p, f->roce->frames + (size_t)batch.n * ROCE_FRAME, ROCE_FRAME,
+			       &batch.len[batch.n]) < 0)
 			return n;
-		if (++k < ROCE_BATCH && i + 1 < n)
-			continue;
-		sent += roce_send_frames(f, w, (*by)->fd, v->rec, lens, k);
-		if (sent <= i)
-			return sent;
-		k = 0;
+		batch.n++;
 	}
-	return n;
+	return sent + roce_send_frames(f, w, (*by)->fd, v->rec, &batch);
 }
 
 /* Wait for room in a socket, if it is the one that is full, and for what it receives. */

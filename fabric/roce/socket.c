@@ -10,9 +10,11 @@
 
 #include <arpa/inet.h>
 #include <linux/udp.h>
+#include <poll.h>
 #include <unistd.h>
 
 #define SOCKET_BUFFER (8 << 20)
+#define PROBE_MS      500 /* within a host it takes microseconds, unless that has no time */
 #define HOPS	      64 /* what the engine writes into address vectors */
 
 /** struct socket_opt - an option with a number as its value. */
@@ -78,6 +80,8 @@ static void socket_set_buffer(int fd, int force, int name)
 
 int roce_socket_open(const u8 gid[16], u16 port)
 {
+	/* Linux before 5.0 hands out one datagram at a time. */
+	const int one = 1;
 	bool v4 = gid_is_v4(gid);
 	int fd, err;
 
@@ -89,10 +93,52 @@ int roce_socket_open(const u8 gid[16], u16 port)
 		close(fd);
 		return -err;
 	}
-	if (port == ROCE_UDP_PORT)
+	if (port == ROCE_UDP_PORT) {
 		socket_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+		setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof(one));
+	}
 	socket_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);
 	return fd;
+}
+
+void roce_socket_set_sums(int fd, bool v4, bool on)
+{
+	const int off = !on;
+
+	if (v4)
+		setsockopt(fd, SOL_SOCKET, SO_NO_CHECK, &off, sizeof(off));
+	else
+		setsockopt(fd, IPPROTO_UDP, UDP_NO_CHECK6_TX, &off, sizeof(off));
+}
+
+/* Receive one of the datagrams of the probe. */
+static bool probe_receive(int fd, u8 expected)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	u8 got[2];
+
+	return poll(&p, 1, PROBE_MS) > 0 && recv(fd, got, sizeof(got), 0) == 1 &&
+	       got[0] == expected;
+}
+
+/* Two bytes to itself have to arrive as two datagrams. */
+bool roce_socket_cuts(const u8 gid[16])
+{
+	const int step = 1;
+	struct sockaddr_in6 at; /* has room for one of IPv4 */
+	socklen_t len = sizeof(at);
+	int fd = roce_socket_open(gid, 0);
+	bool cuts;
+
+	if (fd < 0)
+		return false;
+	roce_socket_set_sums(fd, gid_is_v4(gid), true);
+	cuts = !setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &step, sizeof(step)) &&
+	       !getsockname(fd, (struct sockaddr *)&at, &len) &&
+	       sendto(fd, "\0\1", 2, 0, (struct sockaddr *)&at, len) == 2 && probe_receive(fd, 0) &&
+	       probe_receive(fd, 1);
+	close(fd);
+	return cuts;
 }
 
 const char *roce_gid_text(const u8 gid[16], char *text)

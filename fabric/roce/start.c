@@ -172,6 +172,7 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 {
 	struct wire_list list;
 	const char *why;
+	bool cuts = true;
 	u32 i;
 
 	if (!o->roce[0] || !wire_list_parse(&list, o->roce))
@@ -188,9 +189,11 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 		if (why)
 			return why;
 		memcpy(f->hca->wires.gid[i], f->roce->wire[i].box.gid, 16);
+		cuts = cuts && roce_socket_cuts(f->roce->wire[i].box.gid);
 		f->hca->wires.n = f->roce->n = i + 1;
 		fabric_note(f, "roce: RoCE v2 at %s, UDP port 4791", f->roce->wire[i].text);
 	}
+	f->hca->wires.bursts = cuts;
 	link_add_carrier(f, &roce_carrier);
 	return roce_make_peers(f);
 }

@@ -15,9 +15,10 @@
  * the socket takes what follows the UDP header. No more than ROCE_WINDOW packets of a queue pair
  * are unacknowledged: the receive buffer of a peer is small.
  *
- * Input: the loop reads datagrams into buffers of the socket; with the token, each is parsed as a
- * frame is, becomes a burst of one packet with BF_FOREIGN, and enters the switch as an injected
- * frame does (emulator/transport/untrusted.h).
+ * Input: the loop reads datagrams into buffers of the socket, several of a flow at once if the
+ * kernel has received them so (UDP_GRO). With the token, each is parsed as a frame is, becomes a
+ * burst with BF_FOREIGN, and enters the switch as an injected frame does
+ * (emulator/transport/untrusted.h). Consecutive packets of a message become one burst (merge.c).
  *
  * Groups: a socket that is bound to a unicast address does not receive what is sent to a group. So
  * each group with a member on a wire's port has a socket of its own, bound to the group's address.
@@ -48,19 +49,29 @@
 /* The longest datagram: path MTU 4096 with all headers. */
 #define ROCE_DATAGRAM (4096u + ROCE_HDR_MAX)
 #define ROCE_FRAME    (ROCE_ETH + ROCE_IP6_UDP + ROCE_DATAGRAM)
+#define ROCE_IN_MAX   65536u /* what the kernel hands out at once */
 
 /**
- * struct roce_in - a datagram. Before its bytes there is room for the headers that the kernel has
- * taken off.
+ * struct roce_in - datagrams that the kernel hands out at once: of one flow, with one traffic
+ * class, and all but the last of the same length.
+ * @bytes: they are adjacent. The headers that the kernel has taken off are written before a
+ * datagram when it is its turn: over the end of the one before, which is done.
+ * @at, @len: offset and length of the datagram whose turn it is; @end: of all
+ * @step: bytes of each but the last
+ * @asked: of a READ request: bytes of its answer that were requested so far
+ * @tclass: type of service, or traffic class
+ * @told: a CNP was sent for it
+ * @burst: of the datagram, and of those that follow it up to @held. 0: there is none
  */
 struct roce_in {
-	u8 head[ROCE_IP6_UDP]; /* those of IPv4 at its end */
-	u8 data[ROCE_DATAGRAM];
-	u32 len;
-	u32 asked; /* of a READ request: bytes of its answer that were requested so far */
-	u8 tclass; /* type of service, or traffic class */
+	u8 bytes[ROCE_IP6_UDP + ROCE_IN_MAX];
+	u32 at, len, end, step;
+	u32 asked;
+	u8 tclass;
 	bool cut;
-	bool told; /* a CNP was sent for it */
+	bool told;
+	u32 held;
+	struct packet_burst burst;
 	union {
 		struct sockaddr sa;
 		struct sockaddr_in v4;
@@ -177,12 +188,24 @@ extern const struct link_carrier roce_carrier;
 void roce_writable(struct fabric *f, struct roce_wire *w);
 
 /**
- * roce_send_frames() - send @n frames of roce->frames by a socket.
- * @rec: their destination and traffic class; @lens: bytes of each
+ * struct roce_batch - frames in roce->frames.
+ * @len: bytes of each; @run: how many leave in one piece, from that one on, the first of them
+ */
+struct roce_batch {
+	u32 n;
+	u32 len[ROCE_BATCH];
+	u32 run[ROCE_BATCH];
+};
+
+/* --- send.c --- */
+
+/**
+ * roce_send_frames() - send frames by a socket.
+ * @rec: their destination and traffic class
  * Return: how many it has taken or refused; fewer: it is full.
  */
 u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
-		     const u32 *lens, u32 n);
+		     const struct roce_batch *batch);
 
 /** roce_ip_udp() - bytes of the IP and UDP headers of packets between such addresses. */
 static inline u32 roce_ip_udp(const u8 gid[16])
@@ -197,6 +220,15 @@ static inline u32 roce_ip_udp(const u8 gid[16])
  * Return: the descriptor or -errno.
  */
 int roce_socket_open(const u8 gid[16], u16 port);
+/**
+ * roce_socket_set_sums() - whether datagrams have UDP checksums: those that leave in one piece must
+ * have them.
+ */
+void roce_socket_set_sums(int fd, bool v4, bool on);
+/**
+ * roce_socket_cuts() - whether the kernel cuts what sockets of that address send into datagrams.
+ */
+bool roce_socket_cuts(const u8 gid[16]);
 /** roce_gid_text() - an address as a text of INET6_ADDRSTRLEN bytes. */
 const char *roce_gid_text(const u8 gid[16], char *text);
 
@@ -227,6 +259,27 @@ u32 roce_inbox_events(const struct roce_inbox *box);
 int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
 /** roce_inbox_close() - close the socket, and forget its datagrams. */
 void roce_inbox_close(struct roce_inbox *box);
+
+/** roce_datagram_index() - how many datagrams were handed out before it, at the same time. */
+static inline u16 roce_datagram_index(const struct roce_in *in)
+{
+	return in->step ? (u16)((in->at - ROCE_IP6_UDP) / in->step) : 0;
+}
+
+/**
+ * roce_datagram_parse() - parse the datagram whose turn it is.
+ * @sgid, @dgid: its addresses
+ * Return: enum roce_drop; ROCE_DROPS: it is good.
+ */
+enum roce_drop roce_datagram_parse(const u8 sgid[16], const u8 dgid[16], struct roce_in *in,
+				   struct roce_pkt *p);
+/** roce_datagram_next() - turn to the datagram at an offset. Return: whether there is one. */
+bool roce_datagram_next(struct roce_in *in, u32 at);
+
+/* --- merge.c --- */
+
+/** roce_merge() - add to in->burst the datagrams that continue its message, and set in->held. */
+void roce_merge(struct fabric *f, struct roce_inbox *box, struct roce_in *in, const u8 sgid[16]);
 
 /* --- peers.c --- */
 

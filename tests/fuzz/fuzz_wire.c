@@ -3,8 +3,9 @@
  * Datagrams at a wire of RoCE v2, for libFuzzer: `make fuzz FUZZ=wire`. See tests/lib/wire/.
  *
  * An input is a row of datagrams: what is made right (enum right); the host that sends it, a bit
- * for sockets that are full at first, and the mark of congestion in the upper two; a length in two
- * bytes, and the bytes from the BTH on.
+ * for sockets that are full at first, one for a datagram that arrives together with some that may
+ * follow it, and the mark of congestion in the upper two; a length in two bytes, and the bytes from
+ * the BTH on.
  * Program 1 has a connected queue pair, one of datagrams in a group, one in RESET, and listens; it
  * accepts, rejects or forgets who connects.
  */
@@ -16,6 +17,7 @@
 
 #define HEAD	  (ROCE_IP4_UDP + 4) /* with room for the ICRC */
 #define MAX_TURNS 4096u
+#define TOGETHER  4u /* datagrams */
 
 /* No mutation finds these. The two lowest bits are enum wire_to. */
 enum right {
@@ -124,7 +126,23 @@ static bool packet_read(struct roce_pkt *p, u8 *frame, const u8 *data, u32 len)
 	return !roce_parse(ROCE_LINK_IPV4, frame, total, total, p);
 }
 
-static void datagram_put(u32 right, u32 from, u8 mark, const u8 *data, u32 len)
+/* The packet, and some that continue its message if it is one of its first. */
+static void run_put(enum wire_to to, u32 from, const struct roce_pkt *p)
+{
+	struct roce_pkt run[TOGETHER];
+	u32 i;
+
+	for (i = 0; i < TOGETHER; i++) {
+		run[i] = *p;
+		run[i].psn = psn_add(p->psn, i);
+		/* From the first packet of a message to its middle, and from there to the last. */
+		if (i == TOGETHER - 1 && (turns & 1))
+			run[i].opcode = (u8)(p->opcode + 1);
+	}
+	wire_put_run(to, from, run, TOGETHER, turns % (4 * TOGETHER));
+}
+
+static void datagram_put(u32 right, u32 from, u8 mark, bool together, const u8 *data, u32 len)
 {
 	enum wire_to to = wire_of(right);
 	u8 *frame = malloc(HEAD + len), mad[MAD_SIZE];
@@ -137,7 +155,10 @@ static void datagram_put(u32 right, u32 from, u8 mark, const u8 *data, u32 len)
 	} else if (packet_read(&p, frame, data, len)) {
 		p.tclass = mark;
 		make_right(&p, right, from, mad);
-		wire_put(to, from, &p);
+		if (together)
+			run_put(to, from, &p);
+		else
+			wire_put(to, from, &p);
 	}
 	free(frame);
 }
@@ -190,7 +211,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	wire_make();
 	for (; size >= 4; data += len, size -= len) {
 		u32 right = data[0], from = data[1] % 16;
-		bool full = data[1] & 0x10;
+		bool full = data[1] & 0x10, together = data[1] & 0x20;
 		u8 mark = data[1] >> 6;
 
 		len = min_u32(data[2] | (u32)data[3] << 8, (u32)size - 4);
@@ -199,7 +220,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		turns++;
 		if (right & POST)
 			work_post();
-		datagram_put(right, from, mark, data, len);
+		datagram_put(right, from, mark, together, data, len);
 		wire.full = full;
 		wire_turn();
 		wire.full = false;

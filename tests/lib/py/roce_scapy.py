@@ -15,6 +15,7 @@ from scapy.contrib.roce import AETH, BTH, opcode
 
 MTU = 1024
 PORT = 4791
+IN_ONE_PIECE = 64
 QPN, PSN = 0x00CAFE, 0xFFFFF0  # PSNs wrap around
 ACK, SEQ_NAK = 0x1F, 0x60
 OP = {op: opcode("RC", op)[0] for op in ("SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY", "ACKNOWLEDGE")}
@@ -86,9 +87,12 @@ class Peer:
         bth = BTH(data)
         rebuilt = bth.copy()
         rebuilt.icrc = None
-        # The server's kernel sets identification 0 and DF.
-        ip = IP(src=self.ends[1], dst=self.ends[0], flags="DF", id=0)
-        if raw(ip / UDP(sport=port, dport=PORT, chksum=0) / rebuilt)[28:] != data:
+        # The server's kernel sets DF, and numbers the packets that leave in one piece from 0.
+        for number in range(IN_ONE_PIECE):
+            ip = IP(src=self.ends[1], dst=self.ends[0], flags="DF", id=number)
+            if raw(ip / UDP(sport=port, dport=PORT, chksum=0) / rebuilt)[28:] == data:
+                break
+        else:
             sys.exit(f"the ICRC is another: {data.hex()}")
         if bth.opcode == OP["ACKNOWLEDGE"]:
             self.take_answer(bth)

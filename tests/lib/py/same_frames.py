@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Compare the RoCE v2 packets of two captures in pcap format, from the IP header on.
 
-same_frames.py OURS WIRE: exit status 0 if both have the same packets, in any order.
+same_frames.py OURS WIRE SENDER: exit status 0 if both have the same packets, in any order. UDP checksums are compared
+in those that come from the address SENDER.
 """
 
 import collections
+import socket
 import struct
 import sys
 
 ETHERNET = 14
 
 
-def packets(path):
+def packets(path, sender):
     """Count the packets to UDP port 4791 of a capture, by their bytes."""
     with open(path, "rb") as f:
         data = f.read()
@@ -23,17 +25,18 @@ def packets(path):
         ip = data[at + 16 + ETHERNET : at + 16 + kept]
         at += 16 + kept
         if len(ip) > 28 and ip[0] == 0x45 and ip[9] == 17 and ip[22:24] == b"\x12\xb7":
-            found[ip] += 1
+            found[ip if ip[12:16] == sender else ip[:26] + bytes(2) + ip[28:]] += 1
     return found
 
 
 def main():
     """Print the first packets that only one capture has."""
-    ours, wire = packets(sys.argv[1]), packets(sys.argv[2])
+    sender = socket.inet_aton(sys.argv[3])
+    ours, wire = packets(sys.argv[1], sender), packets(sys.argv[2], sender)
     print(f"{sum(ours.values())} packets in our capture, {sum(wire.values())} on the wire")
     for name, rest in (("our capture", ours - wire), ("the wire", wire - ours)):
         for packet in list(rest)[:3]:
-            print(f"only {name} has", packet.hex())
+            print(f"only {name} has", packet[:96].hex())
     return 0 if ours and ours == wire else 1
 
 

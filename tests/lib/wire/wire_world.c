@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/udp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,10 +36,11 @@
 
 struct wire_world wire;
 
-/* A datagram that has not been read. */
+/* Datagrams that have not been read. */
 static struct {
-	const u8 *data; /* NULL: there is none */
+	const u8 *data; /* NULL: there are none */
 	u32 len;
+	u32 step; /* bytes of each but the last; 0: there is one */
 	u8 tclass;
 	struct sockaddr_in6 from;
 	socklen_t from_len;
@@ -87,6 +89,36 @@ CALL(int, bind, int fd, const struct sockaddr *sa, socklen_t len)
 	return 0;
 }
 
+/* roce_socket_cuts() sends two bytes to itself, which arrive as two datagrams. */
+static u8 probe_next;
+
+CALL(int, getsockname, int fd, struct sockaddr *sa, socklen_t *len)
+{
+	(void)sa;
+	(void)len;
+	WIRE_MUST(fd == FD_SOCKET);
+	return 0;
+}
+
+CALL(ssize_t, sendto, int fd, const void *data, size_t len, int flags, const struct sockaddr *sa,
+     socklen_t sa_len)
+{
+	(void)flags;
+	(void)sa;
+	(void)sa_len;
+	WIRE_MUST(fd == FD_SOCKET && len == 2 && !memcmp(data, "\0\1", 2));
+	probe_next = 0;
+	return 2;
+}
+
+CALL(ssize_t, recv, int fd, void *data, size_t len, int flags)
+{
+	(void)flags;
+	WIRE_MUST(fd == FD_SOCKET && len);
+	*(u8 *)data = probe_next++;
+	return 1;
+}
+
 CALL(int, close, int fd)
 {
 	return fd == FD_SOCKET ? 0 : __real_close(fd);
@@ -100,23 +132,31 @@ CALL(int, epoll_ctl, int epoll, int op, int fd, struct epoll_event *event)
 	return 0;
 }
 
-/* The traffic class, as the kernel reports it. */
-static void arriving_report_class(struct msghdr *h)
+static void arriving_report(struct msghdr *h, int level, int type, const void *value, u32 len)
+{
+	struct cmsghdr *c = (void *)((u8 *)h->msg_control + h->msg_controllen);
+
+	h->msg_controllen += CMSG_SPACE(len);
+	c->cmsg_level = level;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(c), value, len);
+}
+
+/* The traffic class, and the length of datagrams, as the kernel reports them. */
+static void arriving_report_all(struct msghdr *h)
 {
 	bool v4 = arriving.from_len == sizeof(struct sockaddr_in);
-	int tclass = arriving.tclass;
-	struct cmsghdr *c;
+	int tclass = arriving.tclass, step = (int)arriving.step;
 
-	WIRE_MUST(h->msg_controllen >= CMSG_SPACE(sizeof(int)));
-	h->msg_controllen = CMSG_SPACE(sizeof(int));
-	c = CMSG_FIRSTHDR(h);
-	c->cmsg_level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
-	c->cmsg_type = v4 ? IP_TOS : IPV6_TCLASS;
-	c->cmsg_len = CMSG_LEN(v4 ? 1 : sizeof(int));
+	WIRE_MUST(h->msg_controllen >= 2 * CMSG_SPACE(sizeof(int)));
+	h->msg_controllen = 0;
 	if (v4)
-		memcpy(CMSG_DATA(c), &arriving.tclass, 1);
+		arriving_report(h, IPPROTO_IP, IP_TOS, &arriving.tclass, 1);
 	else
-		memcpy(CMSG_DATA(c), &tclass, sizeof(tclass));
+		arriving_report(h, IPPROTO_IPV6, IPV6_TCLASS, &tclass, sizeof(tclass));
+	if (step)
+		arriving_report(h, IPPROTO_UDP, UDP_GRO, &step, sizeof(step));
 }
 
 CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct timespec *timeout)
@@ -134,24 +174,52 @@ CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct
 	len = min_u64(arriving.len, h->msg_iov->iov_len);
 	memcpy(h->msg_iov->iov_base, arriving.data, len);
 	memcpy(h->msg_name, &arriving.from, arriving.from_len);
-	arriving_report_class(h);
+	arriving_report_all(h);
 	h->msg_flags = arriving.len > len ? MSG_TRUNC : 0;
 	m->msg_len = (unsigned int)len;
 	arriving.data = NULL;
 	return 1;
 }
 
-/* A frame stands where the wire has made it, with its Ethernet header. */
-static void frame_check(const struct msghdr *h)
+/* Frame @i of a message stands where the wire has made it, with its Ethernet header. */
+static void frame_check(const struct msghdr *h, u32 i)
 {
 	bool v4 = h->msg_namelen == sizeof(struct sockaddr_in);
 	u32 head = ROCE_ETH + (v4 ? ROCE_IP4_UDP : ROCE_IP6_UDP);
-	u32 len = head + (u32)h->msg_iov->iov_len;
+	u32 len = head + (u32)h->msg_iov[i].iov_len;
 
-	WIRE_MUST(!roce_parse(ROCE_LINK_ETHERNET, (const u8 *)h->msg_iov->iov_base - head, len, len,
-			      &wire.sent));
-	WIRE_MUST(!wire.sent.wrong);
+	WIRE_MUST(!roce_parse(ROCE_LINK_ETHERNET, (const u8 *)h->msg_iov[i].iov_base - head, len,
+			      len, &wire.sent));
+	WIRE_MUST(!wire.sent.wrong && !wire.sent.udp_csum);
+	/* The kernel numbers them so, and the ICRC covers that. */
+	WIRE_MUST(!v4 || wire.sent.ip_id == i);
 	wire.n_sent++;
+}
+
+/* Several frames in one piece: all but the last are as long as the control message says. */
+CALL(ssize_t, sendmsg, int fd, const struct msghdr *h, int flags)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(h);
+	u16 step;
+	u32 i;
+
+	(void)flags;
+	WIRE_MUST(fd == FD_SOCKET && h->msg_iovlen > 1 && h->msg_iovlen <= 64);
+	if (wire.full) {
+		errno = EAGAIN;
+		return -1;
+	}
+	while (c && (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_SEGMENT))
+		c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)h, (struct cmsghdr *)(uintptr_t)c);
+	WIRE_MUST(c && c->cmsg_len == CMSG_LEN(sizeof(step)));
+	memcpy(&step, CMSG_DATA(c), sizeof(step));
+	for (i = 0; i < h->msg_iovlen; i++) {
+		WIRE_MUST(i + 1 == h->msg_iovlen ? h->msg_iov[i].iov_len <= step
+						 : h->msg_iov[i].iov_len == step);
+		frame_check(h, i);
+	}
+	wire.n_runs++;
+	return 1;
 }
 
 CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
@@ -165,7 +233,8 @@ CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
 		return -1;
 	}
 	for (i = 0; i < n; i++) {
-		frame_check(&m[i].msg_hdr);
+		WIRE_MUST(m[i].msg_hdr.msg_iovlen == 1);
+		frame_check(&m[i].msg_hdr, 0);
 		m[i].msg_len = (unsigned int)m[i].msg_hdr.msg_iov->iov_len;
 	}
 	return (int)n;
@@ -217,6 +286,7 @@ static int ops_copy(void *ctx, const struct hca_mem *dst, u64 doff, const struct
 	struct vm_ctx vm = { .ctx = ctx, .seg = ops_seg, .pid = ops_pid };
 
 	(void)key;
+	wire.n_copies++;
 	return vm_copy(&vm, dst, doff, src, soff, len);
 }
 
@@ -416,9 +486,11 @@ void wire_put_bytes(enum wire_to to, u32 from, const u8 *data, u32 len)
 	wire.on = false;
 	arriving.data = NULL;
 	arriving.tclass = 0;
+	arriving.step = 0;
 }
 
-void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
+/* Build the bytes after the UDP header. Return: how many; 0: no frame has such fields. */
+static u32 datagram_build(enum wire_to to, u32 from, const struct roce_pkt *p, u16 id, u8 *out)
 {
 	static u8 frame[ROCE_FRAME_MAX];
 	struct roce_pkt q = *p;
@@ -428,15 +500,48 @@ void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
 	wire_host_gid(to, from, q.sgid);
 	memcpy(q.dgid, inbox_of(to)->gid, 16);
 	q.udp_src = ROCE_UDP_PORT;
-	q.udp_csum = q.ip_id = 0;
+	q.udp_csum = 0;
+	q.ip_id = id;
 	q.ip_frag = ROCE_IP_DF;
 	q.hop_limit = 64;
 	q.vlan[0] = q.vlan[1] = q.flow_label = 0;
 	if (roce_build(&q, frame, sizeof(frame), &len) < 0)
-		return;
+		return 0;
 	head = ROCE_ETH + roce_ip_udp(q.dgid);
 	arriving.tclass = q.tclass;
-	wire_put_bytes(to, from, frame + head, len - head);
+	memcpy(out, frame + head, len - head);
+	return len - head;
+}
+
+void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
+{
+	static u8 data[ROCE_FRAME_MAX];
+	u32 len = datagram_build(to, from, p, 0, data);
+
+	if (len)
+		wire_put_bytes(to, from, data, len);
+}
+
+void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u32 damaged)
+{
+	static u8 data[ROCE_IN_MAX + ROCE_FRAME_MAX];
+	u32 len = 0, step = 0, one, i;
+
+	for (i = 0; i < n && len <= ROCE_IN_MAX; i++) {
+		one = datagram_build(to, from, &p[i], (u16)i, data + len);
+		if (!one || (step && one > step))
+			break;
+		if (i == damaged)
+			data[len + one / 2] ^= 1;
+		step = step ? step : one;
+		len += one;
+		if (one < step)
+			break;
+	}
+	arriving.step = step;
+	if (len && len <= ROCE_IN_MAX)
+		wire_put_bytes(to, from, data, len);
+	arriving.step = 0;
 }
 
 bool wire_turn(void)

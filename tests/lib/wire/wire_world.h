@@ -28,6 +28,7 @@ enum wire_to {
  * @fresh: a queue pair that has not left RESET; @live: connected with host 1; @ud: of datagrams, in
  *	a group
  * @n_sent: packets that have left; @sent: the latest, without its payload
+ * @n_runs: how often several have left in one piece; @n_copies: how often memory was copied
  */
 struct wire_world {
 	struct emu_cm *cm;
@@ -36,7 +37,7 @@ struct wire_world {
 	bool on; /* calls are the world's, not the system's */
 	bool full; /* sockets take nothing */
 	struct emu_qp fresh, live, ud;
-	u32 n_sent;
+	u32 n_sent, n_runs, n_copies;
 	struct roce_pkt sent;
 };
 
@@ -54,6 +55,11 @@ void wire_host_gid(enum wire_to to, u32 host, u8 gid[16]);
 void wire_put_bytes(enum wire_to to, u32 from, const u8 *data, u32 len);
 /** wire_put() - a packet of host @from arrives; the network's fields are made right. */
 void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p);
+/**
+ * wire_put_run() - packets of host @from arrive in one piece: those that are as long as the first,
+ * and one that is shorter. @damaged: number of one with a bit that is wrong; @n: none
+ */
+void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u32 damaged);
 /** wire_turn() - a turn of the fabric process's loop. Return: whether datagrams are left. */
 bool wire_turn(void);
 /** wire_counts() - counters of the wire with the IPv4 address. */

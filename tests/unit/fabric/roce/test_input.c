@@ -135,6 +135,173 @@ static void test_a_long_read_is_answered(void)
 		CU_ASSERT_EQUAL(wire.sent.opcode, ROCE_OPCODE(ROCE_RC, ROCE_READ_RESP_LAST));
 	}
 	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(p.psn, len / 1024));
+	CU_ASSERT(wire.n_runs >= 2);
+	CU_ASSERT(wire_audit());
+}
+
+#define RUN 5u /* packets that arrive in one piece */
+#define MTU 1024u
+
+static u8 run_data[RUN * MTU];
+
+/* A message with the first packet on its own, which is longer. The rest is @run. */
+static void write_begin(struct roce_pkt run[RUN], u32 len)
+{
+	struct roce_pkt p = read_request(wire.live.qpn, live()->resp.epsn, MTU + len);
+	u32 i;
+
+	for (i = 0; i < sizeof(run_data); i++)
+		run_data[i] = (u8)(i * 7 + i / 256);
+	memset(wire.m->c[1].mem, 0, MTU + sizeof(run_data));
+	p.opcode = ROCE_OPCODE(ROCE_RC, ROCE_WRITE_FIRST);
+	p.ack_req = false;
+	p.payload = run_data;
+	p.payload_len = p.payload_cap = MTU;
+	wire_put(WIRE_TO_4, 1, &p);
+	settle();
+	p.opcode = ROCE_OPCODE(ROCE_RC, ROCE_WRITE_MIDDLE);
+	for (i = 0; i < RUN; i++) {
+		run[i] = p;
+		run[i].psn = psn_add(p.psn, i + 1);
+		run[i].payload = run_data + (size_t)i * MTU;
+		run[i].payload_len = run[i].payload_cap = min_u32(len - i * MTU, MTU);
+	}
+	run[RUN - 1].opcode = ROCE_OPCODE(ROCE_RC, ROCE_WRITE_LAST);
+	run[RUN - 1].ack_req = true;
+}
+
+static void test_packets_that_arrive_together_are_one_burst(void)
+{
+	const u32 len = RUN * MTU - 13;
+	struct roce_pkt run[RUN];
+	u32 sent, copies;
+	u64 numbered;
+
+	wire_make();
+	wire_connect();
+	write_begin(run, len);
+	sent = wire.n_sent;
+	copies = wire.n_copies;
+	numbered = wire_counts()->numbered;
+	wire_put_run(WIRE_TO_4, 1, run, RUN, RUN);
+	settle();
+	CU_ASSERT_EQUAL(wire.n_copies, copies + 1);
+	CU_ASSERT_EQUAL(wire_counts()->numbered, numbered);
+	CU_ASSERT_EQUAL(wire.n_sent, sent + 1);
+	CU_ASSERT_EQUAL(wire.sent.psn, run[RUN - 1].psn);
+	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(run[RUN - 1].psn, 1));
+	CU_ASSERT(!memcmp(wire.m->c[1].mem + MTU, run_data, len));
+	/* They are duplicates now: each is acknowledged at most, and nothing is copied. */
+	wire_put_run(WIRE_TO_4, 1, run, RUN, RUN);
+	settle();
+	CU_ASSERT_EQUAL(wire.n_copies, copies + 1);
+	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(run[RUN - 1].psn, 1));
+	CU_ASSERT(wire_audit());
+}
+
+static void test_a_damaged_packet_among_them_is_lost_alone(void)
+{
+	struct roce_pkt run[RUN];
+	u64 bad;
+
+	wire_make();
+	wire_connect();
+	write_begin(run, RUN * MTU);
+	bad = wire_counts()->dropped[ROCE_DROP_BAD_ICRC];
+	wire_put_run(WIRE_TO_4, 1, run, RUN, 2);
+	settle();
+	CU_ASSERT_EQUAL(wire_counts()->dropped[ROCE_DROP_BAD_ICRC], bad + 1);
+	CU_ASSERT_EQUAL(live()->resp.epsn, run[2].psn);
+	CU_ASSERT_EQUAL(wire.sent.syndrome, AETH_NAK_PSN_SEQ);
+	CU_ASSERT(!memcmp(wire.m->c[1].mem + MTU, run_data, 2 * MTU));
+	CU_ASSERT_EQUAL(wire.m->c[1].mem[3 * MTU], 0);
+	/* The requester goes back. */
+	wire_put_run(WIRE_TO_4, 1, run + 2, RUN - 2, RUN);
+	settle();
+	CU_ASSERT(!memcmp(wire.m->c[1].mem + MTU, run_data, RUN * MTU));
+	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(run[RUN - 1].psn, 1));
+	CU_ASSERT(wire_audit());
+}
+
+/* Of other messages, of other queue pairs, or out of sequence: each is judged on its own. */
+static void test_packets_that_do_not_follow_are_not_merged(void)
+{
+	struct roce_pkt run[RUN];
+	u32 i;
+
+	for (i = 0; i < 5; i++) {
+		wire_make();
+		wire_connect();
+		write_begin(run, RUN * MTU);
+		if (i == 0)
+			run[1].psn = psn_add(run[1].psn, 1);
+		else if (i == 1)
+			run[1].dqpn = wire.fresh.qpn;
+		else if (i == 2)
+			run[1].pkey = 0x1234;
+		else if (i == 3)
+			run[1].opcode = ROCE_OPCODE(ROCE_UC, ROCE_WRITE_MIDDLE);
+		else
+			run[1].opcode = ROCE_OPCODE(ROCE_RC, ROCE_SEND_MIDDLE);
+		wire_put_run(WIRE_TO_4, 1, run, RUN, RUN);
+		settle();
+		/* The packet after the first of them is refused or lost, and so is what follows. */
+		CU_ASSERT_EQUAL(live()->resp.epsn, run[1].psn - (i == 0));
+		CU_ASSERT(!memcmp(wire.m->c[1].mem + MTU, run_data, MTU));
+		CU_ASSERT_EQUAL(wire.m->c[1].mem[2 * MTU + 1], 0);
+		CU_ASSERT_EQUAL(live()->state, i == 4 ? QPS_ERR : QPS_RTS);
+		CU_ASSERT(wire_audit());
+	}
+}
+
+/* Post a READ and have it answered, all but the first packet in one piece. */
+static void test_responses_that_arrive_together_are_one_burst(void)
+{
+	const u32 len = (RUN + 2) * MTU;
+	struct roce_pkt p, run[RUN];
+	u8 *mem = wire.m->c[1].mem;
+	u32 copies, i;
+	struct sq_wqe *w;
+	struct cqe c;
+
+	wire_make();
+	wire_connect();
+	for (i = 0; i < sizeof(run_data); i++)
+		run_data[i] = (u8)(i * 11 + i / 256);
+	memset(mem, 0, len);
+	w = emu_post(wire.m, &wire.live, WR_RDMA_READ, 2, mem, len);
+	emu_remote(wire.m, w, 1, mem);
+	emu_ring(wire.m, &wire.live);
+	settle();
+	CU_ASSERT_EQUAL(wire.sent.opcode, ROCE_OPCODE(ROCE_RC, ROCE_READ_REQ));
+	p = (struct roce_pkt){ .opcode = ROCE_OPCODE(ROCE_RC, ROCE_READ_RESP_FIRST),
+			       .pkey = IB_DEFAULT_PKEY,
+			       .dqpn = wire.live.qpn,
+			       .psn = wire.sent.psn,
+			       .syndrome = 31,
+			       .payload = run_data,
+			       .payload_len = MTU,
+			       .payload_cap = MTU };
+	wire_put(WIRE_TO_4, 1, &p);
+	settle();
+	for (i = 0; i < RUN; i++) {
+		run[i] = p;
+		run[i].opcode = ROCE_OPCODE(ROCE_RC, ROCE_READ_RESP_MIDDLE);
+		run[i].psn = psn_add(p.psn, i + 1);
+		run[i].payload = run_data + (size_t)i * MTU;
+	}
+	copies = wire.n_copies;
+	wire_put_run(WIRE_TO_4, 1, run, RUN, RUN);
+	settle();
+	CU_ASSERT_EQUAL(wire.n_copies, copies + 1);
+	CU_ASSERT_EQUAL(live()->req.una_psn, psn_add(run[RUN - 1].psn, 1));
+	p.opcode = ROCE_OPCODE(ROCE_RC, ROCE_READ_RESP_LAST);
+	p.psn = psn_add(run[RUN - 1].psn, 1);
+	wire_put(WIRE_TO_4, 1, &p);
+	settle();
+	CU_ASSERT_FATAL(emu_poll(wire.m, &wire.live.scq, &c, mem));
+	CU_ASSERT_EQUAL(c.status, WCS_SUCCESS);
+	CU_ASSERT(!memcmp(mem + MTU, run_data, RUN * MTU));
 	CU_ASSERT(wire_audit());
 }
 
@@ -273,6 +440,14 @@ int main(void)
 		{ "a long READ that is repeated with a bad key is dropped once",
 		  test_a_long_read_that_is_repeated_with_a_bad_key_is_dropped_once },
 		{ "a long READ is answered", test_a_long_read_is_answered },
+		{ "packets that arrive together are one burst",
+		  test_packets_that_arrive_together_are_one_burst },
+		{ "a damaged packet among them is lost alone",
+		  test_a_damaged_packet_among_them_is_lost_alone },
+		{ "packets that do not follow are not merged",
+		  test_packets_that_do_not_follow_are_not_merged },
+		{ "responses that arrive together are one burst",
+		  test_responses_that_arrive_together_are_one_burst },
 		{ "marks of congestion are answered to the peer alone",
 		  test_marks_of_congestion_are_answered_to_the_peer_alone },
 		{ "a flood of new hosts takes no place that is in use",

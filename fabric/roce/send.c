@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: from frames to system calls.
+ *
+ * Frames of one length, which fabric/packet/ numbers from 0, leave in one piece: the kernel carries
+ * them through its stack as one datagram and cuts that at its end (UDP_SEGMENT), or hands it to a
+ * peer on the same host as it is. It refuses that for sockets without UDP checksums, with which all
+ * other frames leave: so checksums are on during that call. Several other frames take one sendmmsg.
+ */
+#include "fabric/roce/wire.h"
+
+#include <linux/udp.h>
+
+/** struct frames_out - frames on their way. @head: bytes of each that the kernel writes */
+struct frames_out {
+	struct fabric *f;
+	struct roce_wire *w;
+	int fd;
+	bool v4;
+	u8 tclass;
+	u32 head;
+	const struct roce_batch *batch;
+	socklen_t to_len;
+	struct sockaddr_in to4;
+	struct sockaddr_in6 to6;
+};
+
+/* Control messages: the traffic class, and where the kernel cuts. */
+union frames_control {
+	struct cmsghdr align;
+	u8 buf[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(u16))];
+};
+
+static void frames_add_control(struct msghdr *m, union frames_control *ctl, int level, int type,
+			       const void *value, u32 len)
+{
+	struct cmsghdr *c = (void *)(ctl->buf + m->msg_controllen);
+
+	m->msg_control = ctl;
+	m->msg_controllen += CMSG_SPACE(len);
+	c->cmsg_level = level;
+	c->cmsg_type = type;
+	c->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(c), value, len);
+}
+
+/* A message of @n frames from number @from on. */
+static struct msghdr frames_message(struct frames_out *o, u32 from, u32 n, struct iovec *iov,
+				    union frames_control *ctl)
+{
+	struct msghdr m = { .msg_name = o->v4 ? (void *)&o->to4 : &o->to6,
+			    .msg_namelen = o->to_len,
+			    .msg_iov = iov,
+			    .msg_iovlen = n };
+	const u16 step = (u16)(o->batch->len[from] - o->head);
+	const int tclass = o->tclass;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		iov[i].iov_base = o->f->roce->frames + (size_t)(from + i) * ROCE_FRAME + o->head;
+		iov[i].iov_len = o->batch->len[from + i] - o->head;
+	}
+	if (tclass)
+		frames_add_control(&m, ctl, o->v4 ? IPPROTO_IP : IPPROTO_IPV6,
+				   o->v4 ? IP_TOS : IPV6_TCLASS, &tclass, sizeof(tclass));
+	if (n > 1)
+		frames_add_control(&m, ctl, IPPROTO_UDP, UDP_SEGMENT, &step, sizeof(step));
+	return m;
+}
+
+static bool frames_must_wait(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
+}
+
+/* The kernel does not cut for that interface: no burst leaves in one piece any more. */
+static void frames_end_runs(struct frames_out *o)
+{
+	fabric_note(o->f, "roce: %s sends each packet on its own: UDP_SEGMENT: %s", o->w->text,
+		    strerror(errno));
+	o->f->hca->wires.bursts = 0;
+}
+
+/* Send frames in one piece. Return: how many were taken or lost; 0: the socket is full. */
+static u32 frames_send_run(struct frames_out *o, u32 from, u32 n)
+{
+	union frames_control ctl = { 0 };
+	struct iovec iov[ROCE_BATCH];
+	struct msghdr m = frames_message(o, from, n, iov, &ctl);
+	bool sent;
+
+	roce_socket_set_sums(o->fd, o->v4, true);
+	sent = sendmsg(o->fd, &m, 0) >= 0;
+	if (!sent && frames_must_wait())
+		n = 0;
+	else if (!sent && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP))
+		frames_end_runs(o);
+	roce_socket_set_sums(o->fd, o->v4, false);
+	*(sent ? &o->w->n.sent : &o->w->n.lost_refused) += n;
+	return n;
+}
+
+/* Send frames from number @from on that leave each on their own. Return: as frames_send_run(). */
+static u32 frames_send_each(struct frames_out *o, u32 from)
+{
+	union frames_control ctl[ROCE_BATCH] = { 0 };
+	struct mmsghdr m[ROCE_BATCH];
+	struct iovec iov[ROCE_BATCH];
+	u32 n = 0;
+	int ret;
+
+	for (; from + n < o->batch->n && o->batch->run[from + n] == 1; n++)
+		m[n].msg_hdr = frames_message(o, from + n, 1, &iov[n], &ctl[n]);
+	ret = sendmmsg(o->fd, m, n, 0);
+	if (ret > 0) {
+		o->w->n.sent += (u32)ret;
+		return (u32)ret;
+	}
+	if (frames_must_wait())
+		return 0;
+	/* Such as an ICMP error of an earlier datagram: this one is lost. */
+	o->w->n.lost_refused++;
+	return 1;
+}
+
+u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
+		     const struct roce_batch *batch)
+{
+	struct frames_out o = { .f = f,
+				.w = w,
+				.fd = fd,
+				.v4 = gid_is_v4(rec->dgid),
+				.tclass = rec->av.traffic_class,
+				.head = ROCE_ETH + roce_ip_udp(rec->dgid),
+				.batch = batch,
+				.to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) },
+				.to6 = { .sin6_family = AF_INET6,
+					 .sin6_port = htons(ROCE_UDP_PORT) } };
+	u32 done = 0, n = 1;
+
+	memcpy(&o.to4.sin_addr, rec->dgid + 12, 4);
+	memcpy(&o.to6.sin6_addr, rec->dgid, 16);
+	o.to_len = o.v4 ? sizeof(o.to4) : sizeof(o.to6);
+	for (; done < batch->n && n; done += n)
+		n = batch->run[done] > 1 ? frames_send_run(&o, done, batch->run[done])
+					 : frames_send_each(&o, done);
+	return done;
+}
