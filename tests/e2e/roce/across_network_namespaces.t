@@ -59,7 +59,7 @@ check "all datagrams were good" wires_have_lost_nothing
 # Datagrams that nobody's queue pair has sent, during traffic.
 beside_garbage() {
 	local garbage ret=0
-	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.1 3000 &
+	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.2 192.0.2.1 3000 &
 	garbage=$!
 	across_once ibv_rc_pingpong -g $GID -n 300 -c || ret=1
 	wait $garbage || ret=1
@@ -187,7 +187,7 @@ has_filtered() {
 	[ "$(on_a status --json | json "d['wires'][0]['filtered']")" = "$1" ]
 }
 filtered() {
-	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.1 20 && wait_for 10 has_filtered 20
+	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.2 192.0.2.1 20 && wait_for 10 has_filtered 20
 }
 check "and drops those of B" filtered
 check "a network is checked" refuses "expected IP addresses or networks" --roce 192.0.2.1 --roce-peers 192.0.2.0/33
