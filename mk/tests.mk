@@ -140,8 +140,8 @@ $(filter-out $(U)/libtap/users/%,$(TAP_UNITS)): $(call objs,tests/lib/c/tap_stub
 $(U)/libtap/users/test_device_mask: $(call objs,libtap/users/device_mask.c)
 
 # Those of traces/.
-TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_parse formats/test_pcapng formats/test_capture_file formats/test_cm_frames \
-	calls/test_calls vtrace/test_vtrace vtrace/test_devices)
+TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_crc32 formats/test_roce_parse formats/test_pcapng formats/test_capture_file \
+	formats/test_cm_frames calls/test_calls vtrace/test_vtrace vtrace/test_devices)
 $(TRACE_UNITS): $(TRACES_OBJ)
 $(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 

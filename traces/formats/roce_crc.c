@@ -2,13 +2,6 @@
 /* Checksums of frames: ICRC, VCRC and the IP checksum. */
 #include "traces/formats/roce_model.h"
 
-#include <zlib.h>
-
-static u32 crc32_add(u32 sum, const u8 *p, size_t len)
-{
-	return (u32)crc32(sum, p, (uInt)len);
-}
-
 /*
  * Copies an IPv4, IPv6 or GRH header with the fields that routers change set to ones. Return: its
  * length.
@@ -41,23 +34,23 @@ u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 		masked[0] |= 0xf0; /* virtual lane */
 		head += LRH_LEN;
 	}
-	sum = crc32_add(0, masked, LRH_LEN);
+	sum = roce_crc32(0, masked, LRH_LEN);
 	if (net != ROCE_IB) {
 		n = icrc_mask_ip(net, head, masked);
-		sum = crc32_add(sum, masked, n);
+		sum = roce_crc32(sum, masked, n);
 		head += n;
 	}
 	if (net_is_udp(net)) {
 		/* IP options and extension headers are summed unchanged. */
-		sum = crc32_add(sum, head, (size_t)(bth - UDP_LEN - head));
+		sum = roce_crc32(sum, head, (size_t)(bth - UDP_LEN - head));
 		memcpy(masked, bth - UDP_LEN, UDP_LEN);
 		masked[6] = masked[7] = 0xff; /* checksum */
-		sum = crc32_add(sum, masked, UDP_LEN);
+		sum = roce_crc32(sum, masked, UDP_LEN);
 	}
 	memcpy(masked, bth, BTH_LEN);
 	masked[4] = 0xff; /* FECN, BECN, reserved */
-	sum = crc32_add(sum, masked, BTH_LEN);
-	return crc32_add(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
+	sum = roce_crc32(sum, masked, BTH_LEN);
+	return roce_crc32(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
 }
 
 /* --- the identification that a receiver does not see --- */

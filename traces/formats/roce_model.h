@@ -63,6 +63,11 @@ u32 roce_hdr_len(u32 hdrs);
 void roce_hdr_put(u32 hdrs, const struct roce_pkt *p, u8 *out);
 void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
 
+/* --- roce_crc32.c --- */
+
+/** roce_crc32() - add bytes to a CRC-32, as zlib's crc32(). */
+u32 roce_crc32(u32 crc, const u8 *p, size_t len);
+
 /* --- roce_crc.c --- */
 
 /**
