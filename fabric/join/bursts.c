@@ -14,6 +14,8 @@
 
 /* From here on queued bytes are written at once: the peer handles them while more is gathered. */
 #define FLUSH_AT (256u << 10)
+/* From here on a call to the socket costs less than a copy. */
+#define BORROW_MIN (16u << 10)
 
 void join_credit_send(struct fabric *f, struct member *m)
 {
@@ -116,6 +118,23 @@ static int burst_gather(struct fabric *f, const struct burst *b, u8 *to, u32 len
 	return ret;
 }
 
+/*
+ * A large payload that lies in lent memory is written from there. If the socket is full, most of it
+ * would have to be copied: *wait: the burst waits once until the socket takes more.
+ */
+static bool burst_borrow(struct fabric *f, const struct jconn *c, const struct burst *b, u32 len,
+			 struct jloan *l, bool *wait)
+{
+	*wait = false;
+	l->n = len >= BORROW_MIN ? memory_lent_span(f, b->mem, b->off, len, l->v, JOIN_LOAN_PIECES)
+				 : 0;
+	if (!l->n)
+		return false;
+	l->len = len;
+	*wait = c->full;
+	return !c->stuck;
+}
+
 /* Return: 0 or -EAGAIN. */
 static int burst_send_member(struct fabric *f, struct member *m, const struct burst *b, u32 dst_dev)
 {
@@ -124,8 +143,11 @@ static int burst_send_member(struct fabric *f, struct member *m, const struct bu
 		.type = JT_BURST, .lane = (u8)join_lane_of(b->op), .src = f->join->id, .dst = m->id
 	};
 	u32 head = JOIN_HDR + join_burst_size(b), data = join_data_len(b);
+	struct jconn *c = m->via;
+	bool borrowed, wait;
+	struct jloan loan;
+	int ret = 0;
 	u8 *p;
-	int ret;
 
 	if (data > JOIN_MAX_DATA) {
 		m->dropped++;
@@ -137,12 +159,14 @@ static int burst_send_member(struct fabric *f, struct member *m, const struct bu
 			lane->dry_at = real_ns();
 		return -EAGAIN;
 	}
-	p = jconn_reserve(m->via, h.len);
+	borrowed = burst_borrow(f, c, b, data, &loan, &wait);
+	p = wait ? NULL : jconn_reserve(c, h.len);
 	if (!p) {
 		f->join->full = true;
 		return -EAGAIN;
 	}
-	ret = burst_gather(f, b, p + head, data);
+	if (!borrowed)
+		ret = burst_gather(f, b, p + head, data);
 	if (ret == -EAGAIN)
 		return ret;
 	if (ret == -ESRCH) {
@@ -160,12 +184,14 @@ static int burst_send_member(struct fabric *f, struct member *m, const struct bu
 	join_burst_put(p + JOIN_HDR, b, b->src_dev, dst_dev);
 	if (ret)
 		join_burst_void(p + JOIN_HDR);
-	jconn_commit(m->via, h.len);
+	jconn_commit(c, h.len);
 	lane->sent += h.len;
 	m->tx_bursts++;
 	m->tx_bytes += h.len;
-	if (!m->via->want_write && jconn_pending(m->via) >= FLUSH_AT)
-		jconn_flush(f, m->via);
+	if (borrowed)
+		jconn_flush_loan(f, c, &loan);
+	else if (!c->want_write && jconn_pending(c) >= FLUSH_AT)
+		jconn_flush(f, c);
 	return 0;
 }
 

@@ -54,12 +54,20 @@ void jconn_commit(struct jconn *c, u32 len)
 
 u32 jconn_piece(struct jconn *c, const u8 **at)
 {
+	struct iovec v[JOIN_LOAN_PIECES];
 	struct jbuf *t = &c->tx;
+	u32 n;
 
 	if (t->tail < t->head && t->head == t->wrap)
 		t->head = 0;
 	*at = t->mem + t->head;
-	return (t->tail < t->head ? t->wrap : t->tail) - t->head;
+	if (t->tail < t->head)
+		return t->wrap - t->head;
+	n = t->tail - t->head - jloan_left(c);
+	if (n || !jloan_rest(c, v))
+		return n;
+	*at = v[0].iov_base;
+	return (u32)v[0].iov_len;
 }
 
 void jconn_consume(struct jconn *c, u32 n)
@@ -81,11 +89,24 @@ bool jconn_idle(const struct jconn *c)
 	return c->tx.head == c->tx.tail && (!c->seal || !jseal_pending(c));
 }
 
+/* All that is queued, as @v. Return: entries. */
+static u32 jconn_lay_out(const struct jconn *c, struct iovec v[2 + JOIN_LOAN_PIECES])
+{
+	const struct jbuf *t = &c->tx;
+	u32 low = t->head, n = 0, left = jloan_left(c);
+
+	if (t->tail < t->head) {
+		v[n++] = (struct iovec){ t->mem + t->head, t->wrap - t->head };
+		low = 0;
+	}
+	v[n++] = (struct iovec){ t->mem + low, t->tail - low - left };
+	return left ? n + jloan_rest(c, v + n) : n;
+}
+
 /* Write what the socket takes now. Return: bytes, or -1 with errno. */
 static ssize_t jconn_write(struct jconn *c)
 {
-	struct jbuf *t = &c->tx;
-	struct iovec v[2];
+	struct iovec v[2 + JOIN_LOAN_PIECES];
 	const u8 *at;
 	ssize_t n;
 	u32 len;
@@ -97,11 +118,7 @@ static ssize_t jconn_write(struct jconn *c)
 			jseal_wrote(c, (u32)n);
 		return n;
 	}
-	v[0].iov_len = jconn_piece(c, &at);
-	v[0].iov_base = t->mem + t->head;
-	v[1].iov_base = t->mem;
-	v[1].iov_len = t->tail;
-	n = writev(c->w.fd, v, t->tail < t->head ? 2 : 1);
+	n = writev(c->w.fd, v, (int)jconn_lay_out(c, v));
 	if (n > 0)
 		jconn_consume(c, (u32)n);
 	return n;
@@ -109,6 +126,7 @@ static ssize_t jconn_write(struct jconn *c)
 
 void jconn_flush(struct fabric *f, struct jconn *c)
 {
+	bool was_stuck = c->stuck, moved = false;
 	ssize_t n;
 
 	while (c->state > JC_CONNECTING && !jconn_idle(c)) {
@@ -121,6 +139,7 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 		}
 		if (n <= 0)
 			break;
+		moved = true;
 		c->sent_at = c->moved_at = real_ns();
 		if (f->join->full) {
 			f->join->full = false;
@@ -128,6 +147,7 @@ void jconn_flush(struct fabric *f, struct jconn *c)
 		}
 	}
 	c->stuck = !jconn_idle(c);
+	c->full = c->stuck && (!was_stuck || (c->full && !moved));
 	if (!c->stuck)
 		c->moved_at = real_ns();
 	jconn_update_events(f, c);

@@ -6,13 +6,13 @@
  * handled yet, and bytes to be written. A member is another fabric of the mesh; its frames take its
  * own connection, or that of the hub it is connected with.
  *
- * The loop reads and writes sockets without the token, except for large payloads (stream.c). Frames
- * of established connections are handled with the token (join_input(), from work_run()): bursts go
- * into the engine, tables into HCA memory. A burst that the engine cannot take now is copied into
- * its member's lane, and later frames of that lane wait there, too; other lanes and members
- * continue. Credit bounds the lanes. Bursts that the engine sends (join_send()) are encoded into
- * the connection's buffer, with the payload gathered from the program's memory, and written when
- * the token has been released, or sooner when they are many.
+ * The loop reads and writes sockets without the token, except for large payloads: loan.c, stream.c.
+ * Frames of established connections are handled with the token (join_input(), from work_run()):
+ * bursts go into the engine, tables into HCA memory. A burst that the engine cannot take now is
+ * copied into its member's lane, and later frames of that lane wait there, too; other lanes and
+ * members continue. Credit bounds the lanes. Bursts that the engine sends (join_send()) are encoded
+ * into the connection's buffer, with the payload gathered from the program's memory, and written
+ * when the token has been released, or sooner when they are many.
  *
  * Buffers are mapped once, at their largest size, and take only the memory that is touched.
  */
@@ -28,6 +28,7 @@
 #include "fabric/link/link.h"
 
 #include <netinet/in.h>
+#include <sys/uio.h>
 
 #define JOIN_MAX_MEMBERS 64u
 /* The member of devices and nodes whose member is forgotten, since another has its slot. */
@@ -75,6 +76,19 @@ struct jbuf {
 	u32 wrap; /* where the upper part ends when @tail is below @head */
 };
 
+#define JOIN_LOAN_PIECES 8u
+
+/**
+ * struct jloan - the last bytes of the output, which are not in the buffer yet, but in memory that
+ * a program lends: loan.c.
+ * @len: bytes; 0: there is no loan
+ */
+struct jloan {
+	u32 len;
+	u32 n;
+	struct iovec v[JOIN_LOAN_PIECES];
+};
+
 /** struct allowance - how many of something there may be now: admission_allows(). All 0: full. */
 struct allowance {
 	u64 at; /* real time when it was counted last */
@@ -89,6 +103,7 @@ struct jconn {
 	bool want_write;
 	bool want_read;
 	bool stuck; /* the socket has not taken all of @tx */
+	bool full; /* it has taken nothing since then */
 	u32 target; /* it was made for that target: index + 1; 0: none */
 	struct member *member; /* at the other end, from JC_UP on */
 	u64 wanted; /* id of the member that it was made for; 0: any */
@@ -119,6 +134,7 @@ struct jconn {
 	bool few; /* it was too little */
 	u32 n_whole; /* so many large bursts are not to be taken in parts */
 	struct jbuf tx;
+	struct jloan loan; /* the end of @tx, during jconn_flush_loan() */
 	u64 committed; /* bytes that were queued since it was made */
 	char who[72]; /* address of the other end, as text */
 };
@@ -403,6 +419,19 @@ static inline enum join_side jconn_side(const struct jconn *c)
 {
 	return c->out ? SIDE_CONNECTS : SIDE_ACCEPTS;
 }
+
+/* --- loan.c --- */
+
+/**
+ * jconn_flush_loan() - as jconn_flush(), for output whose last bytes, committed already, lie in
+ * lent memory. Bytes that the socket does not take are copied into the buffer: no loan remains.
+ * Token held.
+ */
+void jconn_flush_loan(struct fabric *f, struct jconn *c, const struct jloan *l);
+/** jloan_left() - bytes of the loan that the socket has not taken. */
+u32 jloan_left(const struct jconn *c);
+/** jloan_rest() - where these bytes are, as @v. Return: entries, at most JOIN_LOAN_PIECES. */
+u32 jloan_rest(const struct jconn *c, struct iovec *v);
 
 /* --- sealed.c --- */
 

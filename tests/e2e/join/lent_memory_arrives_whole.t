@@ -3,8 +3,8 @@
 # slow 30
 # waits
 # settings: one: two fabrics of its own
-# Two programs on two fabrics lend their memory, into which the fabric processes receive directly, while they exchange
-# messages, WRITEs and READs of up to 1.25 MB, and check each byte: sealed and in the clear, in the open and
+# Two programs on two fabrics lend their memory, which the fabric processes send from and receive into, while they
+# exchange messages, WRITEs and READs of up to 1.25 MB, and check each byte: sealed and in the clear, in the open and
 # isolated, and with one that lends nothing at the other end.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/join.sh"
