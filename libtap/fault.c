@@ -11,7 +11,6 @@
  *
  * The kernel kills a thread that faults with the signal blocked, so programs do not block it.
  */
-#include "libshim/interpose/maps.h"
 #include "libtap/memory_use.h"
 #include "libtap/process.h"
 
@@ -95,17 +94,9 @@ static bool fault_is_of_library(void)
 /* Whether the mapping allows the access by now. */
 static bool fault_has_passed(u64 addr, bool write)
 {
-	bool passed = false;
-	struct mapping v;
-	struct maps m;
+	struct tap_mapping v;
 
-	if (maps_open(&m, false))
-		return false;
-	while (maps_next(&m, &v) && v.from <= addr)
-		if (addr < v.to)
-			passed = write ? v.write : v.read;
-	maps_close(&m);
-	return passed;
+	return tap_memory_find(addr, &v) && (write ? v.write : v.read);
 }
 
 /* Return: whether the instruction may run again. */

@@ -31,6 +31,17 @@ void tap_memory_watch(bool on);
  */
 bool tap_memory_is_plain(u64 addr, u64 len);
 
+/** struct tap_mapping - what is mapped from @from up to @to, and the program's rights to it. */
+struct tap_mapping {
+	u64 from;
+	u64 to;
+	bool read;
+	bool write;
+};
+
+/** tap_memory_find() - the mapping that has @addr. Return: false: there is none, or no /proc. */
+bool tap_memory_find(u64 addr, struct tap_mapping *found);
+
 /* --- fault.c --- */
 
 /** tap_fault_expect() - when the library is loaded: nobody blocks SIGSEGV from now on. */

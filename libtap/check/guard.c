@@ -8,7 +8,6 @@
  *
  * A fault handler takes the lock, so no code that holds it touches guarded memory.
  */
-#include "libshim/interpose/maps.h"
 #include "libtap/check/guard.h"
 #include "libtap/memory_use.h"
 
@@ -361,19 +360,6 @@ void check_guard_memory(u64 addr, u64 len, enum tap_memory use)
 
 /* --- pages that have moved --- */
 
-static bool guard_find_mapping(u64 addr, struct mapping *v)
-{
-	bool found = false;
-	struct maps m;
-
-	if (maps_open(&m, false))
-		return false;
-	while (!found && maps_next(&m, v) && v->from <= addr)
-		found = addr < v->to;
-	maps_close(&m);
-	return found;
-}
-
 static bool guard_is_unmapped(const struct guard *g)
 {
 	u8 resident;
@@ -382,7 +368,7 @@ static bool guard_is_unmapped(const struct guard *g)
 }
 
 /* The guard whose pages are @v now, without the rights that it took away. */
-static struct guard *guard_find_moved(const struct mapping *v)
+static struct guard *guard_find_moved(const struct tap_mapping *v)
 {
 	struct guard *g;
 
@@ -399,10 +385,10 @@ static struct guard *guard_find_moved(const struct mapping *v)
  */
 static bool guard_follow(const struct tap_fault *fault)
 {
-	struct mapping v;
+	struct tap_mapping v;
 	struct guard *g;
 
-	if (guard_is_empty() || !guard_find_mapping(fault->addr, &v) || !guard_lock())
+	if (guard_is_empty() || !tap_memory_find(fault->addr, &v) || !guard_lock())
 		return false;
 	g = guard_find_moved(&v);
 	if (g) {
