@@ -21,6 +21,7 @@
 #define INSN_MOV_EAX 0xb8u /* b8 and a number of 32 bits, which libc has right before it */
 #define LEN_SYSCALL  2u
 #define LEN_MOV	     5u
+#define LEN_LOAD     4u /* of a register from the stack, which libc may have between the two */
 
 /**
  * struct limit_history - the stops, as seen by waits with a time limit of 2^i ns or more, and less
@@ -203,6 +204,12 @@ static void registers_get(const greg_t *reg, u64 *arg)
 		arg[i] = (u64)reg[place[i]];
 }
 
+/* mov DISP8(%rsp), %REG32: 8b, a byte of which 3 bits are the register, 24, and DISP8 */
+static bool insn_is_load(const u8 *code)
+{
+	return code[0] == 0x8b && (code[1] & 0xc7) == 0x44 && code[2] == 0x24;
+}
+
 /*
  * The number of the call after which the thread is, of which its registers have no trace.
  * Return: -1: it is not known.
@@ -210,15 +217,20 @@ static void registers_get(const greg_t *reg, u64 *arg)
 static s64 call_number(const greg_t *reg, const u64 *arg, const struct thread_call *seen)
 {
 	u64 pc = (u64)reg[REG_RIP];
-	const u8 *code = (const u8 *)(uintptr_t)pc - LEN_SYSCALL - LEN_MOV;
+	const u8 *code = (const u8 *)(uintptr_t)pc - LEN_SYSCALL;
 	u32 number;
 
 	if (seen && seen->place == THREAD_SLEEPS && seen->pc == pc &&
 	    seen->sp == (u64)reg[REG_RSP] && !memcmp(seen->arg, arg, sizeof(seen->arg)))
 		return (s64)seen->nr;
 	/* Only bytes of the page that the thread executes. */
-	if (pc % PAGE < LEN_SYSCALL + LEN_MOV || code[0] != INSN_MOV_EAX ||
-	    (code[LEN_MOV] | code[LEN_MOV + 1] << 8) != INSN_SYSCALL)
+	if (pc % PAGE < LEN_SYSCALL + LEN_LOAD + LEN_MOV ||
+	    (code[0] | code[1] << 8) != INSN_SYSCALL)
+		return -1;
+	if (insn_is_load(code - LEN_LOAD))
+		code -= LEN_LOAD;
+	code -= LEN_MOV;
+	if (code[0] != INSN_MOV_EAX)
 		return -1;
 	memcpy(&number, code + 1, sizeof(number));
 	return number;

@@ -37,12 +37,23 @@ static bool wait_epoll(void)
 	return good;
 }
 
+static bool wait_epoll_pwait(void)
+{
+	struct epoll_event event;
+	int fd = epoll_create1(0);
+	bool good = epoll_pwait(fd, &event, 1, LIMIT_MS, NULL) == 0;
+
+	close(fd);
+	return good;
+}
+
 static const struct wait_kind {
 	const char *name;
 	bool (*run)(void);
 } kinds[] = {
 	{ "poll", wait_poll },
 	{ "epoll_wait", wait_epoll },
+	{ "epoll_pwait", wait_epoll_pwait },
 };
 
 struct waiter {
