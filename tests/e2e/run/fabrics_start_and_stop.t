@@ -21,6 +21,17 @@ check "fabric stop" fabric stop
 running
 is "fabric status when none runs" $? 1
 
+# Its process is nothing to start by hand.
+by_hand() {
+	local out status=0
+	out=$(limit "$RDMAEMU" fabric-process --fabric=by_hand --dir="$TEST_DIR" 2>&1 3>&- 4>&-) || status=$?
+	[ "$status:$out" = "2:rdmaemu: \`rdmaemu run\` and \`rdmaemu fabric start\` start the fabric-process, users do not" ] &&
+		return
+	echo "status $status: $out"
+	return 1
+}
+check "a fabric process without a starter ends with a line" by_hand
+
 # Started on demand, and gone a little after its last client.
 on_demand() {
 	emu sh -c "ibv_devices >&2 && '$RDMAEMU' status --json" >"$TEST_DIR/status"
