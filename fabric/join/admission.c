@@ -17,6 +17,7 @@
  *
  * Log lines about strangers are limited, too: the log keeps what it said before.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <sys/epoll.h>

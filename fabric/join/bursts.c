@@ -8,6 +8,7 @@
 #include "emulator/qp.h"
 #include "emulator/transport/write_batch.h"
 #include "fabric/core/memory.h"
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <stdlib.h>

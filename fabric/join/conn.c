@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: connections of joined fabrics: sockets and buffers. */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <arpa/inet.h>

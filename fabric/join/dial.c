@@ -7,6 +7,7 @@
  * that others tell of back off up to a minute, few of them are under way at a time, and all of them
  * together are limited, however many members a neighbour names and however often.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <unistd.h>

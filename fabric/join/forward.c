@@ -24,6 +24,7 @@
  * What only the receiver can know (its devices, the addresses of others) it checks itself:
  * session_refuse().
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 /* From here on queued bytes are written at once: the peer handles them while more come. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: frames of established connections that are for this fabric, and lanes that wait. */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <sys/mman.h>

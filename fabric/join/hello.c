@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the handshake of joined fabrics: versions, and proofs that both sides have the token. */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 #include "fabric/join/seal.h"
 #include "fabric/common/opts.h"

@@ -17,6 +17,7 @@
  * happens to the program's memory later does not matter to it. This is also why MSG_ZEROCOPY is not
  * used: the kernel would refer to the pages until the peer has acknowledged them.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 u32 jloan_left(const struct jconn *c)

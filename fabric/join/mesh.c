@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /** DOC: the mesh: connections that come and go, and the deadlines of them and of members. */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 #include "fabric/core/starter.h"
 #include "fabric/common/opts.h"

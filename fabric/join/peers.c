@@ -10,6 +10,7 @@
  * To believe PEERS means to choose all routes again. A neighbour sends it when a connection comes
  * or goes; from one that sends more, only the last one counts, a few times a second.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #define TELLS_PER_S 10u

@@ -10,6 +10,7 @@
  */
 #include "emulator/qp.h"
 #include "emulator/transport/qp_timer.h"
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 static void probe_send(struct fabric *f, struct member *m, struct hca_qp *qp)

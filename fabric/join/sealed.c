@@ -6,6 +6,7 @@
  * small frames become one record, and the buffer has room again. Input is opened as it comes,
  * without the token; frames.c finds the same stream of frames as without seals.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 #include "fabric/join/seal.h"
 

@@ -16,6 +16,7 @@
  * credit for as long as a connection may be silent takes the credit for lost and begins a new
  * session: frames that wait on the other side are lost, and queue pairs retransmit, or give up.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <stdio.h>

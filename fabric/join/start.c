@@ -2,6 +2,7 @@
 /**
  * DOC: joining: from the settings to the first connections; and leaving.
  */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 #include "fabric/common/host_port.h"
 #include "fabric/common/opts.h"

@@ -18,6 +18,7 @@
  * fetched first.
  */
 #include "fabric/core/memory.h"
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <sys/ioctl.h>

@@ -10,6 +10,7 @@
 #include "emulator/port.h"
 #include "emulator/transport/path.h"
 #include "emulator/verbs/port.h"
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The members of the mesh in a status. */
+#include "fabric/join/conn.h"
 #include "fabric/join/mesh.h"
 #include "fabric/roce/roce.h"
 #include "fabric/common/json.h"

@@ -5,6 +5,7 @@
 #include "emulator/audit/audit.h"
 #include "emulator/cm/input.h"
 #include "fabric/common/opts.h"
+#include "fabric/join/conn.h"
 #include "fabric/link/transit.h"
 #include "fabric/proto/vmcopy.h"
 #include "tests/lib/mesh/peer.h"

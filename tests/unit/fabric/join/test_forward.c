@@ -3,6 +3,7 @@
  * A fabric process that is a hub: what members send each other through it. See
  * tests/lib/mesh/world.h.
  */
+#include "fabric/join/conn.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/mesh/peer.h"
 

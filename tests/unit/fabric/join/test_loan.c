@@ -3,6 +3,7 @@
  * Payload that leaves from a program's pages, whatever of it the socket takes. See
  * tests/lib/mesh/world.h.
  */
+#include "fabric/join/conn.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/mesh/peer.h"
 
