@@ -127,13 +127,6 @@ u64 link_next(const struct fabric *f)
 	return linkq_next(&f->link->q);
 }
 
-const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port)
-{
-	const struct hca_dev *d = &hca->dev[dev];
-
-	return dev < hca->n_devs && !d->member && port <= d->n_ports ? &d->port[port].link : NULL;
-}
-
 int link_check_route(struct fabric *f, const struct burst *b)
 {
 	if (b->dst_dev < f->hca->n_devs)

@@ -7,6 +7,13 @@
 #include "fabric/link/link.h"
 #include "fabric/link/transit.h"
 
+const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port)
+{
+	const struct hca_dev *d = &hca->dev[dev];
+
+	return dev < hca->n_devs && !d->member && port <= d->n_ports ? &d->port[port].link : NULL;
+}
+
 static u64 link_serialize_ns(u64 bytes, u64 rate_bps)
 {
 	return rate_bps ? (u64)((unsigned __int128)bytes * 8 * NSEC_PER_SEC / rate_bps) : 0;

@@ -89,8 +89,6 @@ void *link_payload(struct fabric *f, const struct lq_entry *e);
 /** link_has_rules() - whether there are rules about a burst's source or destination port. */
 bool link_has_rules(const struct fabric *f, const struct burst *b);
 
-/** link_uplink() - the uplink of a port of ours, or NULL. */
-const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port);
 /**
  * link_check_route() - whether a burst has a destination, and is short enough for the links to it.
  * Return: 0; 1: it is lost; -EAGAIN: it is lost, but captures have no room to record that now.
@@ -121,6 +119,8 @@ struct hca_qp *link_expecting_qp(struct fabric *f, const struct burst *b);
 
 #define WIRE_HEADERS 62 /* Ethernet, IPv4, UDP, BTH, ICRC, FCS */
 
+/** link_uplink() - the uplink of a port of ours, or NULL. */
+const struct hca_uplink *link_uplink(const struct hca *hca, u32 dev, u32 port);
 /** link_wire_bytes() - bytes that a burst takes on the wire. */
 u64 link_wire_bytes(const struct burst *b);
 /**
