@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A fabric process with a wire in a test: see wire_world.h. */
 #include "tests/lib/wire/wire_world.h"
+#include "tests/lib/wire/wire_calls.h"
 
 #include "emulator/audit/audit.h"
 #include "emulator/cm/input.h"
@@ -17,34 +18,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-#define FD_EPOLL  (1 << 19)
-#define FD_SOCKET (1 << 20)
-
-#define WIRE_MUST(cond)                                                                            \
-	do {                                                                                       \
-		if (!(cond)) {                                                                     \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);         \
-			abort();                                                                   \
-		}                                                                                  \
-	} while (0)
-
-/* Declares what the linker makes of a call: the real one, and ours. */
-#define CALL(type, name, ...)                                                                      \
-	type __real_##name(__VA_ARGS__);                                                           \
-	type __wrap_##name(__VA_ARGS__);                                                           \
-	type __wrap_##name(__VA_ARGS__)
-
 struct wire_world wire;
-
-/* Datagrams that have not been read. */
-static struct {
-	const u8 *data; /* NULL: there are none */
-	u32 len;
-	u32 step; /* bytes of each but the last; 0: there is one */
-	u8 tclass;
-	struct sockaddr_in6 from;
-	socklen_t from_len;
-} arriving;
 
 /* Instead of core/note.c. A line goes to a terminal, so a host must not choose its bytes. */
 void fabric_note(struct fabric *f, const char *fmt, ...)
@@ -59,196 +33,6 @@ void fabric_note(struct fabric *f, const char *fmt, ...)
 	va_end(ap);
 	for (p = text; *p; p++)
 		WIRE_MUST(isprint((u8)*p));
-}
-
-/* --- sockets ---------------------------------------------------------------------------------- */
-
-CALL(int, socket, int domain, int type, int protocol)
-{
-	(void)domain;
-	(void)type;
-	(void)protocol;
-	return FD_SOCKET;
-}
-
-CALL(int, setsockopt, int fd, int level, int name, const void *value, socklen_t len)
-{
-	(void)level;
-	(void)name;
-	(void)value;
-	(void)len;
-	WIRE_MUST(fd == FD_SOCKET);
-	return 0;
-}
-
-CALL(int, bind, int fd, const struct sockaddr *sa, socklen_t len)
-{
-	(void)sa;
-	(void)len;
-	WIRE_MUST(fd == FD_SOCKET);
-	return 0;
-}
-
-/* roce_socket_cuts() sends two bytes to itself, which arrive as two datagrams. */
-static u8 probe_next;
-
-CALL(int, getsockname, int fd, struct sockaddr *sa, socklen_t *len)
-{
-	(void)sa;
-	(void)len;
-	WIRE_MUST(fd == FD_SOCKET);
-	return 0;
-}
-
-CALL(ssize_t, sendto, int fd, const void *data, size_t len, int flags, const struct sockaddr *sa,
-     socklen_t sa_len)
-{
-	(void)flags;
-	(void)sa;
-	(void)sa_len;
-	WIRE_MUST(fd == FD_SOCKET && len == 2 && !memcmp(data, "\0\1", 2));
-	probe_next = 0;
-	return 2;
-}
-
-CALL(ssize_t, recv, int fd, void *data, size_t len, int flags)
-{
-	(void)flags;
-	WIRE_MUST(fd == FD_SOCKET && len);
-	*(u8 *)data = probe_next++;
-	return 1;
-}
-
-CALL(int, close, int fd)
-{
-	return fd == FD_SOCKET ? 0 : __real_close(fd);
-}
-
-CALL(int, epoll_ctl, int epoll, int op, int fd, struct epoll_event *event)
-{
-	(void)op;
-	(void)event;
-	WIRE_MUST(epoll == FD_EPOLL && fd == FD_SOCKET);
-	return 0;
-}
-
-static void arriving_report(struct msghdr *h, int level, int type, const void *value, u32 len)
-{
-	struct cmsghdr *c = (void *)((u8 *)h->msg_control + h->msg_controllen);
-
-	h->msg_controllen += CMSG_SPACE(len);
-	c->cmsg_level = level;
-	c->cmsg_type = type;
-	c->cmsg_len = CMSG_LEN(len);
-	memcpy(CMSG_DATA(c), value, len);
-}
-
-/* The traffic class, and the length of datagrams, as the kernel reports them. */
-static void arriving_report_all(struct msghdr *h)
-{
-	bool v4 = arriving.from_len == sizeof(struct sockaddr_in);
-	int tclass = arriving.tclass, step = (int)arriving.step;
-
-	WIRE_MUST(h->msg_controllen >= 2 * CMSG_SPACE(sizeof(int)));
-	h->msg_controllen = 0;
-	if (v4)
-		arriving_report(h, IPPROTO_IP, IP_TOS, &arriving.tclass, 1);
-	else
-		arriving_report(h, IPPROTO_IPV6, IPV6_TCLASS, &tclass, sizeof(tclass));
-	if (step)
-		arriving_report(h, IPPROTO_UDP, UDP_GRO, &step, sizeof(step));
-}
-
-CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct timespec *timeout)
-{
-	struct msghdr *h = &m->msg_hdr;
-	size_t len;
-
-	(void)flags;
-	(void)timeout;
-	WIRE_MUST(fd == FD_SOCKET && n);
-	if (!arriving.data) {
-		errno = EAGAIN;
-		return -1;
-	}
-	len = min_u64(arriving.len, h->msg_iov->iov_len);
-	memcpy(h->msg_iov->iov_base, arriving.data, len);
-	memcpy(h->msg_name, &arriving.from, arriving.from_len);
-	arriving_report_all(h);
-	h->msg_flags = arriving.len > len ? MSG_TRUNC : 0;
-	m->msg_len = (unsigned int)len;
-	arriving.data = NULL;
-	return 1;
-}
-
-/* Frame @i of a message stands where the wire has made it, with its Ethernet header. */
-static void frame_check(const struct msghdr *h, u32 i)
-{
-	bool v4 = h->msg_namelen == sizeof(struct sockaddr_in);
-	u32 head = ROCE_ETH + (v4 ? ROCE_IP4_UDP : ROCE_IP6_UDP);
-	u32 len = head + (u32)h->msg_iov[i].iov_len;
-
-	WIRE_MUST(!roce_parse(ROCE_LINK_ETHERNET, (const u8 *)h->msg_iov[i].iov_base - head, len,
-			      len, &wire.sent));
-	WIRE_MUST(!wire.sent.wrong && !wire.sent.udp_csum);
-	/* The kernel numbers them so, and the ICRC covers that. */
-	WIRE_MUST(!v4 || wire.sent.ip_id == i);
-	wire.n_sent++;
-}
-
-/* Several frames in one piece: all but the last are as long as the control message says. */
-CALL(ssize_t, sendmsg, int fd, const struct msghdr *h, int flags)
-{
-	const struct cmsghdr *c = CMSG_FIRSTHDR(h);
-	u16 step;
-	u32 i;
-
-	(void)flags;
-	WIRE_MUST(fd == FD_SOCKET && h->msg_iovlen > 1 && h->msg_iovlen <= 64);
-	if (wire.full) {
-		errno = EAGAIN;
-		return -1;
-	}
-	while (c && (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_SEGMENT))
-		c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)h, (struct cmsghdr *)(uintptr_t)c);
-	WIRE_MUST(c && c->cmsg_len == CMSG_LEN(sizeof(step)));
-	memcpy(&step, CMSG_DATA(c), sizeof(step));
-	for (i = 0; i < h->msg_iovlen; i++) {
-		WIRE_MUST(i + 1 == h->msg_iovlen ? h->msg_iov[i].iov_len <= step
-						 : h->msg_iov[i].iov_len == step);
-		frame_check(h, i);
-	}
-	wire.n_runs++;
-	return 1;
-}
-
-CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
-{
-	unsigned int i;
-
-	(void)flags;
-	WIRE_MUST(fd == FD_SOCKET);
-	if (wire.full) {
-		errno = EAGAIN;
-		return -1;
-	}
-	for (i = 0; i < n; i++) {
-		WIRE_MUST(m[i].msg_hdr.msg_iovlen == 1);
-		frame_check(&m[i].msg_hdr, 0);
-		m[i].msg_len = (unsigned int)m[i].msg_hdr.msg_iov->iov_len;
-	}
-	return (int)n;
-}
-
-/* --- time ------------------------------------------------------------------------------------- */
-
-CALL(int, clock_gettime, clockid_t id, struct timespec *ts)
-{
-	if (!wire.on)
-		return __real_clock_gettime(id, ts);
-	ts->tv_sec = (time_t)(wire.m->clock / NSEC_PER_SEC);
-	ts->tv_nsec = (long)(wire.m->clock % NSEC_PER_SEC);
-	return 0;
 }
 
 /* --- what the engine calls -------------------------------------------------------------------- */
@@ -468,25 +252,25 @@ void wire_put_bytes(enum wire_to to, u32 from, const u8 *data, u32 len)
 	u8 gid[16];
 
 	wire_host_gid(to, from, gid);
-	arriving.data = data;
-	arriving.len = len;
-	arriving.from = (struct sockaddr_in6){ 0 };
+	wire_arriving.data = data;
+	wire_arriving.len = len;
+	wire_arriving.from = (struct sockaddr_in6){ 0 };
 	if (to == WIRE_TO_6) {
-		arriving.from.sin6_family = AF_INET6;
-		arriving.from.sin6_port = htons(ROCE_UDP_PORT);
-		memcpy(&arriving.from.sin6_addr, gid, 16);
-		arriving.from_len = sizeof(arriving.from);
+		wire_arriving.from.sin6_family = AF_INET6;
+		wire_arriving.from.sin6_port = htons(ROCE_UDP_PORT);
+		memcpy(&wire_arriving.from.sin6_addr, gid, 16);
+		wire_arriving.from_len = sizeof(wire_arriving.from);
 	} else {
 		memcpy(&in.sin_addr, gid + 12, 4);
-		memcpy(&arriving.from, &in, sizeof(in));
-		arriving.from_len = sizeof(in);
+		memcpy(&wire_arriving.from, &in, sizeof(in));
+		wire_arriving.from_len = sizeof(in);
 	}
 	wire.on = true;
 	box->w.fn(wire.f, &box->w, EPOLLIN);
 	wire.on = false;
-	arriving.data = NULL;
-	arriving.tclass = 0;
-	arriving.step = 0;
+	wire_arriving.data = NULL;
+	wire_arriving.tclass = 0;
+	wire_arriving.step = 0;
 }
 
 /* Build the bytes after the UDP header. Return: how many; 0: no frame has such fields. */
@@ -508,7 +292,7 @@ static u32 datagram_build(enum wire_to to, u32 from, const struct roce_pkt *p, u
 	if (roce_build(&q, frame, sizeof(frame), &len) < 0)
 		return 0;
 	head = ROCE_ETH + roce_ip_udp(q.dgid);
-	arriving.tclass = q.tclass;
+	wire_arriving.tclass = q.tclass;
 	memcpy(out, frame + head, len - head);
 	return len - head;
 }
@@ -538,10 +322,10 @@ void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u3
 		if (one < step)
 			break;
 	}
-	arriving.step = step;
+	wire_arriving.step = step;
 	if (len && len <= ROCE_IN_MAX)
 		wire_put_bytes(to, from, data, len);
-	arriving.step = 0;
+	wire_arriving.step = 0;
 }
 
 bool wire_turn(void)
