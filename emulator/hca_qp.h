@@ -61,8 +61,7 @@ struct hca_path {
 };
 
 enum req_flags {
-	REQ_RNR_WAIT =
-		1 << 0, /* nothing is sent before the deadline; also while paced or deferred */
+	REQ_RNR_WAIT = 1 << 0, /* nothing is sent before the deadline; also: paced, deferred */
 	REQ_DRAINED = 1 << 1, /* SQD: the drained event was sent */
 	REQ_RESENT = 1 << 2, /* sent again on a NAK, and no progress since */
 	REQ_FIN = 1 << 3, /* the end of a rendezvous is being told: emulator/transport/rndv.c */
