@@ -2,8 +2,12 @@
 /**
  * DOC: see threads.h.
  *
- * The caller lists all threads, signals those that are new, and waits until each has entered the
- * handler. It is done when a list shows only threads that have stopped: these start no others.
+ * The caller first looks whether all threads can be stopped. Then it lists them, signals those that
+ * are new, and waits until each has entered the handler. It is done when a list shows only threads
+ * that have stopped: these start no others.
+ *
+ * An attempt that ends at the look has disturbed nobody, and call.h does not count it as a stop. If
+ * it did, a thread in a wait with a time limit could keep every later attempt from success.
  *
  * @stop_word is odd while threads are to wait. Each stop has a number of its own, so that a thread
  * that was too late for one stop, or slow to leave it, takes no part in the next.
@@ -112,6 +116,16 @@ static int handler_install(void)
 	return sigaction(LEND_SIGNAL, &act, NULL) ? -errno : 0;
 }
 
+/* Return: -EBUSY if what the thread does cannot be interrupted. */
+static int thread_look(s32 tid, struct thread_call *call, u64 now)
+{
+	int ret = call_read(tid, call);
+
+	if (ret)
+		return ret;
+	return call_is_stoppable(call, now) ? 0 : -EBUSY;
+}
+
 /* Signal a thread that a list shows for the first time. */
 static int thread_signal(s32 tid, u64 now)
 {
@@ -121,11 +135,9 @@ static int thread_signal(s32 tid, u64 now)
 	if (n_threads == MAX_THREADS)
 		return -EBUSY;
 	*t = (struct stopped_thread){ .tid = tid };
-	ret = call_read(tid, &t->call);
+	ret = thread_look(tid, &t->call, now);
 	if (ret)
 		return ret;
-	if (!call_is_stoppable(&t->call, now))
-		return -EBUSY;
 	if (t->call.place == THREAD_DEAD)
 		t->stopped = stop_word;
 	store_release(&n_threads, n_threads + 1);
@@ -151,15 +163,23 @@ static void thread_look_again(struct stopped_thread *t)
 		some_sleep = true;
 }
 
-/* Return: 1: the thread has not stopped yet, 0: it has, or is dead, or -errno. */
-static int thread_check(const char *name, s32 self, u64 now)
+/*
+ * @signal: false: only look
+ * Return: 1: the thread has not stopped yet, 0: it has, or is dead, or -errno.
+ */
+static int thread_check(const char *name, s32 self, u64 now, bool signal)
 {
 	s32 tid = (s32)strtol(name, NULL, 10);
 	struct stopped_thread *t;
+	struct thread_call call;
 	int ret;
 
 	if (tid <= 0 || tid == self)
 		return 0;
+	if (!signal) {
+		ret = thread_look(tid, &call, now);
+		return ret ? ret : 1;
+	}
 	t = thread_find(tid);
 	if (!t) {
 		ret = thread_signal(tid, now);
@@ -172,7 +192,7 @@ static int thread_check(const char *name, s32 self, u64 now)
 }
 
 /* Return: how many of the threads have not stopped yet, or -errno. */
-static int threads_list(int dir, s32 self, u64 now)
+static int threads_list(int dir, s32 self, u64 now, bool signal)
 {
 	char buf[2048] __attribute__((aligned(8)));
 	const struct dirent_raw *d;
@@ -184,7 +204,7 @@ static int threads_list(int dir, s32 self, u64 now)
 	while ((n = SYS_RET(syscall(SYS_getdents64, dir, buf, sizeof(buf)))) > 0) {
 		for (at = 0; at < n; at += d->len) {
 			d = (const struct dirent_raw *)(const void *)(buf + at);
-			ret = thread_check(d->name, self, now);
+			ret = thread_check(d->name, self, now, signal);
 			if (ret < 0)
 				return ret;
 			running += ret;
@@ -197,12 +217,15 @@ static int threads_stop(int dir, u64 start)
 {
 	s32 self = thread_self();
 	u32 stopped;
-	int ret;
+	int ret = threads_list(dir, self, start, false);
 
+	if (ret <= 0)
+		return ret;
+	call_note_stop(start);
 	do {
 		some_sleep = false;
 		stopped = load_acquire(&n_stopped);
-		ret = threads_list(dir, self, start);
+		ret = threads_list(dir, self, start, true);
 		if (ret <= 0)
 			return ret;
 		sys_futex_wait(&n_stopped, stopped, SCAN_NS, FUTEX_PRIVATE_FLAG);
@@ -229,7 +252,6 @@ int lend_stop(void)
 	others_stopped = true;
 	ret = threads_stop(dir, start);
 	sys_close(dir);
-	call_note_stop(start);
 	if (!ret)
 		return 0;
 	lend_resume();
