@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,12 +12,17 @@
 #define SEED_POLLS  200000
 #define SEED_ROUNDS 64
 
-/* Two threads poll a CQ that was created for one; those of the twin take turns. */
+/*
+ * Two threads poll a CQ that was created for one; those of the twin take turns. Each polls until
+ * the other has finished, too: where there is one CPU for both, the first could else be through
+ * before the second runs.
+ */
 struct seed_pollers {
 	struct ibv_cq *cq;
 	bool take_turns;
 	pthread_mutex_t turn;
 	pthread_barrier_t start;
+	atomic_int polling;
 };
 
 static void *seed_poll_much(void *arg)
@@ -26,19 +32,21 @@ static void *seed_poll_much(void *arg)
 	int i;
 
 	pthread_barrier_wait(&p->start);
-	for (i = 0; i < SEED_POLLS; i++) {
+	for (i = 0; i < SEED_POLLS || atomic_load(&p->polling); i++) {
 		if (p->take_turns)
 			pthread_mutex_lock(&p->turn);
 		ibv_poll_cq(p->cq, 1, &wc);
 		if (p->take_turns)
 			pthread_mutex_unlock(&p->turn);
+		if (i == SEED_POLLS - 1)
+			atomic_fetch_sub(&p->polling, 1);
 	}
 	return NULL;
 }
 
 static void seed_poll_by_two(struct seed *s, struct ibv_cq *cq)
 {
-	struct seed_pollers p = { .cq = cq, .take_turns = !s->wrong };
+	struct seed_pollers p = { .cq = cq, .take_turns = !s->wrong, .polling = 2 };
 	pthread_t other;
 
 	pthread_mutex_init(&p.turn, NULL);
