@@ -9,6 +9,7 @@
  */
 #include "emulator/port_counter.h"
 #include "emulator/ring.h"
+#include "emulator/transport/qp_timer.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
@@ -271,6 +272,19 @@ static void repair(u32 seed)
 	connect_pair(seed);
 }
 
+/* The QPs become what a lost packet, or a holder that was killed, leaves. */
+static void leave_behind(struct hca_qp *from, struct hca_qp *to)
+{
+	if (chance(5)) { /* a NAK, and the retransmission after it */
+		to->resp.flags |= RESP_NAK_SENT;
+		from->req.flags |= REQ_RESENT;
+		from->req.retry = 3;
+	}
+	/* a holder that died between the last ACK's commit and the end of its timer */
+	if (chance(5) && straight_is_ready(running, from))
+		qp_timer_arm(running, from, m->clock + MSEC + pick(4) * MSEC);
+}
+
 static void work(u32 seed)
 {
 	struct emu_qp *from = &q[pick(2)], *to = from == q ? &q[1] : q;
@@ -280,11 +294,7 @@ static void work(u32 seed)
 		post_recv(to);
 	for (i = 0; i < n; i++)
 		post_send(from, to);
-	if (chance(5)) { /* what a packet that was lost leaves behind */
-		m->hca->qp[to->slot].resp.flags |= RESP_NAK_SENT;
-		m->hca->qp[from->slot].req.flags |= REQ_RESENT;
-		m->hca->qp[from->slot].req.retry = 3;
-	}
+	leave_behind(&m->hca->qp[from->slot], &m->hca->qp[to->slot]);
 	if (chance(20))
 		arm(chance(50) ? &to->rcq : &from->scq);
 	copy_error = !chance(2) ? 0 : chance(50) ? -EFAULT_DST : -EAGAIN;
