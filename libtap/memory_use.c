@@ -67,18 +67,12 @@ bool tap_memory_is_plain(u64 addr, u64 len)
 
 bool tap_memory_find(u64 addr, struct tap_mapping *found)
 {
-	bool is_there = false;
 	struct mapping v;
-	struct maps m;
 
-	if (maps_open(&m, false))
+	if (maps_find(addr, &v))
 		return false;
-	while (!is_there && maps_next(&m, &v) && v.from <= addr)
-		is_there = addr < v.to;
-	maps_close(&m);
-	if (is_there)
-		*found = (struct tap_mapping){ v.from, v.to, v.read, v.write };
-	return is_there;
+	*found = (struct tap_mapping){ v.from, v.to, v.read, v.write };
+	return true;
 }
 
 /* --- what a call uses --- */

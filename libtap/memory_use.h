@@ -12,14 +12,9 @@
 #include "libtap/tap.h"
 
 /** TAP_HOOK() - as HOOK(), for functions that the shim wraps under the name of that. */
-#define TAP_HOOK(type, name, ...) SHIM_EXPORT type tap_hook_##name(__VA_ARGS__) __asm__(#name)
-
+#define TAP_HOOK(type, name, ...) HOOK_AS(type, tap_hook_##name, #name, __VA_ARGS__)
 /** tap_next() - as libc_next(), of such a function. */
-#define tap_next(name)                                                                             \
-	({                                                                                         \
-		static void *slot_;                                                                \
-		(__typeof__(&tap_hook_##name))next_symbol(&slot_, #name);                          \
-	})
+#define tap_next(name) next_of_hook(tap_hook_##name, #name)
 
 /* --- memory_use.c --- */
 

@@ -29,18 +29,23 @@ extern const bool interpose_follows;
 /** dlopen_also - further libraries, up to NULL, for which dlopen() yields it; or NULL. */
 extern const char *const *dlopen_also;
 
-/** HOOK() - declare the wrapper hook_@name() of libc's @name, exported without a version. */
-#define HOOK(type, name, ...) SHIM_EXPORT type hook_##name(__VA_ARGS__) __asm__(#name)
+/** HOOK_AS() - declare @fn, the wrapper of libc's function @name, exported without a version. */
+#define HOOK_AS(type, fn, name, ...) SHIM_EXPORT type fn(__VA_ARGS__) __asm__(name)
+/** HOOK() - the same for hook_@name(). */
+#define HOOK(type, name, ...) HOOK_AS(type, hook_##name, #name, __VA_ARGS__)
 
 /**
- * libc_next() - the next definition of a hooked function in lookup order: libc's, or that of
- * another preloaded library. NULL if there is none (a function newer than this libc).
+ * next_of_hook() - the next definition of the function @name, which the wrapper @fn hides, in
+ * lookup order: libc's, or that of another preloaded library. NULL if there is none (a function
+ * newer than this libc).
  */
-#define libc_next(name)                                                                            \
+#define next_of_hook(fn, name)                                                                     \
 	({                                                                                         \
 		static void *slot_;                                                                \
-		(__typeof__(&hook_##name))next_symbol(&slot_, #name);                              \
+		(__typeof__(&fn))next_symbol(&slot_, name);                                        \
 	})
+/** libc_next() - the same for what hook_@name() hides. */
+#define libc_next(name) next_of_hook(hook_##name, #name)
 
 /* --- ptp_clock.c --- */
 

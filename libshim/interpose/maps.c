@@ -105,6 +105,21 @@ bool maps_next(struct maps *m, struct mapping *v)
 	return true;
 }
 
+int maps_find(u64 addr, struct mapping *v)
+{
+	struct maps m;
+	int ret = maps_open(&m, false);
+
+	if (ret)
+		return ret;
+	ret = -ENOENT;
+	while (ret && maps_next(&m, v) && v->from <= addr)
+		if (addr < v->to)
+			ret = 0;
+	maps_close(&m);
+	return ret;
+}
+
 bool maps_flags(struct maps *m, char *text, size_t size)
 {
 	static const char key[] = "VmFlags: ";
@@ -160,30 +175,12 @@ static int query_ask(const struct maps_query *q, u64 addr, struct mapping *v)
 	return 0;
 }
 
-static int query_read(u64 addr, struct mapping *v)
-{
-	struct maps m;
-	int ret = maps_open(&m, false);
-
-	if (ret)
-		return ret;
-	ret = -ENOENT;
-	while (maps_next(&m, v) && v->from <= addr) {
-		if (v->to <= addr)
-			continue;
-		ret = 0;
-		break;
-	}
-	maps_close(&m);
-	return ret;
-}
-
 int maps_query_at(struct maps_query *q, u64 addr, struct mapping *v)
 {
 	int ret;
 
 	if (q->unsupported)
-		return query_read(addr, v);
+		return maps_find(addr, v);
 	ret = query_ask(q, addr, v);
 	/* The first question, or the program has closed the file. */
 	if (ret == -EBADF || (ret == -ENOTTY && !own_fd_is_open(&q->maps))) {
@@ -195,7 +192,7 @@ int maps_query_at(struct maps_query *q, u64 addr, struct mapping *v)
 		return ret;
 	maps_query_close(q);
 	q->unsupported = true;
-	return query_read(addr, v);
+	return maps_find(addr, v);
 }
 
 void maps_query_close(struct maps_query *q)

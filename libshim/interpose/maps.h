@@ -44,6 +44,8 @@ int maps_open(struct maps *m, bool smaps);
 void maps_close(struct maps *m);
 /** maps_next() - the next mapping, in the order of addresses. Return: false: there are no more. */
 bool maps_next(struct maps *m, struct mapping *v);
+/** maps_find() - read all up to the mapping that has @addr. Return: 0 or -errno. -ENOENT: none */
+int maps_find(u64 addr, struct mapping *v);
 /**
  * maps_flags() - in smaps, read on to the flags of the mapping that maps_next() has returned.
  * @text: receives "rd wr mr ", proc(5)'s words of two letters, each with a space after it

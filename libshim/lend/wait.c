@@ -16,21 +16,12 @@
 
 #define NS_PER_MS 1000000u
 
-/* WRAP() - export a wrapper of libc's @name. Those of the tap are called as HOOK() says. */
-#define WRAP(fn, name, ...) SHIM_EXPORT int fn(__VA_ARGS__) __asm__(name)
-
-/* WRAPPED() - the function that the wrapper @fn hides. */
-#define WRAPPED(fn, name)                                                                          \
-	({                                                                                         \
-		static void *slot_;                                                                \
-		(__typeof__(&fn))next_symbol(&slot_, name);                                        \
-	})
-
-WRAP(timed_poll, "poll", struct pollfd *fds, nfds_t n, int timeout);
-WRAP(timed_poll_chk, "__poll_chk", struct pollfd *fds, nfds_t n, int timeout, size_t size);
-WRAP(timed_epoll_wait, "epoll_wait", int epfd, struct epoll_event *events, int max, int timeout);
-WRAP(timed_epoll_pwait, "epoll_pwait", int epfd, struct epoll_event *events, int max, int timeout,
-     const sigset_t *mask);
+HOOK_AS(int, timed_poll, "poll", struct pollfd *fds, nfds_t n, int timeout);
+HOOK_AS(int, timed_poll_chk, "__poll_chk", struct pollfd *fds, nfds_t n, int timeout, size_t size);
+HOOK_AS(int, timed_epoll_wait, "epoll_wait", int epfd, struct epoll_event *events, int max,
+	int timeout);
+HOOK_AS(int, timed_epoll_pwait, "epoll_pwait", int epfd, struct epoll_event *events, int max,
+	int timeout, const sigset_t *mask);
 
 /** struct timed_wait - the wait of a thread. @end: 0: none, or one without a limit */
 struct timed_wait {
@@ -84,7 +75,7 @@ s32 lend_wait_rest(u64 object, s32 timeout_ms)
 int timed_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
 	struct timed_wait before = wait_begin((uintptr_t)fds, timeout);
-	int ret = WRAPPED(timed_poll, "poll")(fds, n, timeout);
+	int ret = next_of_hook(timed_poll, "poll")(fds, n, timeout);
 
 	wait_end(&before);
 	return ret;
@@ -94,7 +85,7 @@ int timed_poll(struct pollfd *fds, nfds_t n, int timeout)
 int timed_poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
 {
 	struct timed_wait before = wait_begin((uintptr_t)fds, timeout);
-	int ret = WRAPPED(timed_poll_chk, "__poll_chk")(fds, n, timeout, size);
+	int ret = next_of_hook(timed_poll_chk, "__poll_chk")(fds, n, timeout, size);
 
 	wait_end(&before);
 	return ret;
@@ -103,7 +94,7 @@ int timed_poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t size)
 int timed_epoll_wait(int epfd, struct epoll_event *events, int max, int timeout)
 {
 	struct timed_wait before = wait_begin((u64)(u32)epfd, timeout);
-	int ret = WRAPPED(timed_epoll_wait, "epoll_wait")(epfd, events, max, timeout);
+	int ret = next_of_hook(timed_epoll_wait, "epoll_wait")(epfd, events, max, timeout);
 
 	wait_end(&before);
 	return ret;
@@ -113,7 +104,7 @@ int timed_epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout
 		      const sigset_t *mask)
 {
 	struct timed_wait before = wait_begin((u64)(u32)epfd, timeout);
-	int ret = WRAPPED(timed_epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask);
+	int ret = next_of_hook(timed_epoll_pwait, "epoll_pwait")(epfd, events, max, timeout, mask);
 
 	wait_end(&before);
 	return ret;
