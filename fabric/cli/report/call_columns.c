@@ -9,9 +9,7 @@ static int call_compare(const void *a, const void *b)
 {
 	const struct report_call *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->order < y->order ? -1 : 1;
+	return report_order(x->ns, x->order, y->ns, y->order);
 }
 
 void calls_sort(struct report_calls *c)
@@ -22,15 +20,12 @@ void calls_sort(struct report_calls *c)
 
 struct json_object *calls_about(const struct report_calls *c)
 {
-	struct json_object *o = json_object_new_object(), *texts = json_object_new_array();
-	u32 i;
+	struct json_object *o = json_object_new_object();
 
-	for (i = 0; i < c->strings.n; i++)
-		json_append(texts, json_object_new_string(c->strings.text[i]));
 	json_add_int(o, "count", c->n);
 	json_add_int(o, "left_out", c->total - c->n);
 	json_add_str(o, "clock", c->own_time ? "own" : "fabric");
-	json_add(o, "texts", texts);
+	json_add(o, "texts", strings_json(&c->strings));
 	return o;
 }
 

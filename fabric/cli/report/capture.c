@@ -263,9 +263,7 @@ static int capture_compare(const void *a, const void *b)
 {
 	const struct report_row *x = a, *y = b;
 
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return x->order < y->order ? -1 : 1;
+	return report_order(x->ns, x->order, y->ns, y->order);
 }
 
 int packets_read(struct report_packets *p)

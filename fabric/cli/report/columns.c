@@ -48,16 +48,6 @@ static struct json_object *columns_flows(const struct report_packets *p)
 	return all;
 }
 
-static struct json_object *columns_texts(const struct report_packets *p)
-{
-	struct json_object *all = json_object_new_array();
-	u32 i;
-
-	for (i = 0; i < p->strings.n; i++)
-		json_append(all, json_object_new_string(p->strings.text[i]));
-	return all;
-}
-
 /* Names by the lower five bits of the BTH's opcode. */
 static struct json_object *columns_opcodes(void)
 {
@@ -83,7 +73,7 @@ struct json_object *packets_about(const struct report_packets *p)
 	json_add(o, "opcodes", columns_opcodes());
 	json_add(o, "hosts", columns_hosts(p));
 	json_add(o, "flows", columns_flows(p));
-	json_add(o, "texts", columns_texts(p));
+	json_add(o, "texts", strings_json(&p->strings));
 	return o;
 }
 

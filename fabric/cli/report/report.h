@@ -30,6 +30,14 @@
 #define REPORT_FLOWS   16384u
 #define REPORT_FILES   64u
 
+/** report_order() - compare rows for qsort(3): by time, then by their place in the files. */
+static inline int report_order(u64 ns, u32 order, u64 other_ns, u32 other_order)
+{
+	if (ns != other_ns)
+		return ns < other_ns ? -1 : 1;
+	return order < other_order ? -1 : order > other_order;
+}
+
 /* --- packed.c --- */
 
 struct packed;
@@ -80,6 +88,8 @@ struct report_strings {
 
 /** strings_number() - the number of a text, which is added if it is new; 0: no room for it. */
 u32 strings_number(struct report_strings *s, const char *text, size_t len);
+/** strings_json() - the list of them, from number 1 on. */
+struct json_object *strings_json(const struct report_strings *s);
 void strings_free(struct report_strings *s);
 
 /* --- capture.c --- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A table of texts: comments of packets, of which many have the same. */
 #include "fabric/cli/report/report.h"
+#include "fabric/common/json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,16 @@ u32 strings_number(struct report_strings *s, const char *text, size_t len)
 		return 0;
 	s->slot[at] = ++s->n;
 	return s->n;
+}
+
+struct json_object *strings_json(const struct report_strings *s)
+{
+	struct json_object *all = json_object_new_array();
+	u32 i;
+
+	for (i = 0; i < s->n; i++)
+		json_append(all, json_object_new_string(s->text[i]));
+	return all;
 }
 
 void strings_free(struct report_strings *s)
