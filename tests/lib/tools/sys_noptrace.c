@@ -5,17 +5,12 @@
  *	sys_noptrace [-k] PROGRAM ARGS...
  * With -k the calls kill the program instead.
  */
+#include "tests/lib/tools/seccomp.h"
+
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define REFUSE(nr)                                                                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), BPF_STMT(BPF_RET | BPF_K, action)
@@ -31,17 +26,9 @@ int main(int argc, char **argv)
 		REFUSE(SYS_ptrace),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog prog = { sizeof(filter) / sizeof(filter[0]), filter };
 
 	argv += kills;
 	if (argc < 2 + kills)
 		return 2;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog)) {
-		perror("seccomp");
-		return 77;
-	}
-	execvp(argv[1], argv + 1);
-	perror(argv[1]);
-	return 127;
+	return seccomp_exec(filter, sizeof(filter) / sizeof(filter[0]), argv + 1);
 }

@@ -102,6 +102,12 @@ static uint8_t *seed_map_pages(struct seed *s, struct ibv_mr **mr)
 	return at;
 }
 
+static uint8_t *seed_open_pages(struct seed *s, struct ibv_mr **mr)
+{
+	seed_open(s, 32);
+	return seed_map_pages(s, mr);
+}
+
 /* From or to the second page, and a bit of those around it. */
 static void seed_post_pages(struct seed *s, enum ibv_wr_opcode op, uint8_t *at, struct ibv_mr *mr)
 {
@@ -122,6 +128,15 @@ static void seed_receive_pages(struct seed *s, uint8_t *at, struct ibv_mr *mr)
 	seed_must(!ibv_post_recv(s->qp[1], &wr, &bad), "post");
 }
 
+/* The same pages as the buffer of a receive. */
+static uint8_t *seed_open_receive(struct seed *s, struct ibv_mr **mr)
+{
+	uint8_t *at = seed_open_pages(s, mr);
+
+	seed_receive_pages(s, at, *mr);
+	return at;
+}
+
 static void seed_send(struct seed *s)
 {
 	struct ibv_sge sge = { (uintptr_t)s->buf, SEED_BUF, s->mr->lkey };
@@ -139,8 +154,7 @@ static void seed_page_written(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *at;
 
-	seed_open(s, 32);
-	at = seed_map_pages(s, &mr);
+	at = seed_open_pages(s, &mr);
 	seed_post_pages(s, IBV_WR_RDMA_WRITE, at, mr);
 	if (!s->wrong)
 		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "WRITE");
@@ -155,8 +169,7 @@ static void seed_response_early(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *at;
 
-	seed_open(s, 32);
-	at = seed_map_pages(s, &mr);
+	at = seed_open_pages(s, &mr);
 	seed_post_pages(s, IBV_WR_RDMA_READ, at, mr);
 	if (!s->wrong)
 		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "READ");
@@ -171,9 +184,7 @@ static void seed_receive_early(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *at;
 
-	seed_open(s, 32);
-	at = seed_map_pages(s, &mr);
-	seed_receive_pages(s, at, mr);
+	at = seed_open_receive(s, &mr);
 	if (s->wrong)
 		seed_must(at[5000] == 1, "content");
 	s->buf[5] = 9;
@@ -189,9 +200,7 @@ static void seed_receive_call(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *at;
 
-	seed_open(s, 32);
-	at = seed_map_pages(s, &mr);
-	seed_receive_pages(s, at, mr);
+	at = seed_open_receive(s, &mr);
 	if (s->wrong)
 		seed_must(write(fd, at + 5000, 100) == 100, "write");
 	seed_send(s);
@@ -205,9 +214,7 @@ static void seed_receive_unmapped(struct seed *s)
 	struct ibv_mr *mr;
 	uint8_t *at;
 
-	seed_open(s, 32);
-	at = seed_map_pages(s, &mr);
-	seed_receive_pages(s, at, mr);
+	at = seed_open_receive(s, &mr);
 	if (!s->wrong)
 		seed_send(s);
 	munmap(at + 8192, 4096);
@@ -223,9 +230,7 @@ static void seed_receive_moved(struct seed *s)
 	struct ibv_mr *mr;
 	long moved;
 
-	seed_open(s, 32);
-	at = seed_map_pages(s, &mr);
-	seed_receive_pages(s, at, mr);
+	at = seed_open_receive(s, &mr);
 	if (!s->wrong)
 		seed_send(s);
 	moved = syscall(SYS_mremap, at, PAGES * 4096L, PAGES * 4096L,
