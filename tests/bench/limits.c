@@ -4,20 +4,18 @@
  *
  * Theory of operation
  * -------------------
- * Each measurement forks a peer. The two are pinned on the first two CPUs that this process may
- * use; with a single CPU nothing is pinned and who spins yields. Names end in their unit: _ns per
- * operation, _gbs in 10^9 bytes per second, _per_s. One run measures each figure once: tests/bench
- * repeats the program between the benchmarks that it is compared with, and takes medians. `limits
- * tcp` has only those of TCP, which differ most from one moment to the next.
- *
- * A peer that dies would leave the other waiting: LIMIT_S ends both.
+ * Each measurement forks a peer (two_sides.h); with a single CPU a side that spins yields. Names
+ * end in their unit: _ns per operation, _gbs in 10^9 bytes per second, _per_s. One run measures
+ * each figure once: tests/bench repeats the program between the benchmarks that it is compared
+ * with, and takes medians. `limits tcp` has only those of TCP, which differ most from one moment to
+ * the next.
  */
+#include "tests/bench/two_sides.h"
+
 #include <arpa/inet.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,15 +24,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#define LIMIT_S	   120
 #define PINGS	   200000u
 #define WAKES	   10000u
 #define TRIPS	   10000u
@@ -57,81 +51,6 @@ struct shared {
 };
 
 static struct shared *sh;
-static int cpu[2];
-static int cpus;
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static double now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
-/** report() - one member of the JSON object. */
-static void report(const char *name, double value)
-{
-	printf(",\n\t\"%s\": %.3f", name, value);
-}
-
-static void find_cpus(void)
-{
-	cpu_set_t set;
-
-	if (sched_getaffinity(0, sizeof(set), &set))
-		die("sched_getaffinity");
-	for (int i = 0; i < CPU_SETSIZE && cpus < 2; i++)
-		if (CPU_ISSET(i, &set))
-			cpu[cpus++] = i;
-}
-
-static void pin(int side)
-{
-	cpu_set_t set;
-
-	if (cpus < 2)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET(cpu[side], &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("sched_setaffinity");
-}
-
-/** peer_start() - a child on the second CPU that runs @fn and ends. */
-static pid_t peer_start(void (*fn)(void))
-{
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(LIMIT_S);
-	pin(1);
-	fn();
-	_exit(0);
-}
-
-static void peer_end(pid_t pid)
-{
-	int status;
-
-	if (waitpid(pid, &status, 0) != pid)
-		die("waitpid");
-	if (status) {
-		fprintf(stderr, "limits: the peer ended with status %#x\n", (unsigned int)status);
-		exit(1);
-	}
-}
 
 static void spin_until(_Atomic(uint32_t) *word, uint32_t value)
 {
@@ -458,13 +377,7 @@ int main(int argc, char **argv)
 	sh = mmap(NULL, sizeof(*sh), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sh == MAP_FAILED)
 		die("mmap");
-	find_cpus();
-	alarm(LIMIT_S);
-	pin(0);
-	if (cpus < 2)
-		printf("{\n\t\"cpus\": [%d]", cpu[0]);
-	else
-		printf("{\n\t\"cpus\": [%d, %d]", cpu[0], cpu[1]);
+	sides_begin();
 	if (!only_tcp) {
 		line();
 		copies();
@@ -472,6 +385,5 @@ int main(int argc, char **argv)
 		futex_wakes();
 	}
 	tcp();
-	printf("\n}\n");
-	return fflush(stdout) ? 1 : 0;
+	return sides_end();
 }

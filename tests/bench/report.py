@@ -10,6 +10,7 @@ import statistics
 import sys
 
 PERFTEST_MB = 2**20  # perftest's MB/sec, in bytes
+ROCE_HEADERS = 32  # as in tests/bench/roce.sh
 
 LIMITS = [
     # figure of tests/bench/limits.c, text, unit, divisor
@@ -140,6 +141,21 @@ def sealed(samples):
         yield f"sealed_{name}", f"sealed: {text}", unit, factor, limit, "with --plaintext", None, name == "lat"
 
 
+def roce(samples):
+    """The same for fabrics with --roce: their limits are plain UDP's, whose kernel cuts datagrams of the same length.
+    Without network namespaces there are no samples."""
+    if "udp_round_trip_ns" not in samples:
+        return
+    trip = statistics.median(samples["udp_round_trip_ns"]) / 1e3
+    for kind in "send", "write":
+        yield f"roce_{kind}_lat", f"--roce: ib_{kind}_lat, trip", "us", 2, trip, "UDP round trip", 1.5 * trip, True
+    for mtu in 1024, 4096:
+        gbs = statistics.median(samples[f"udp_{mtu + ROCE_HEADERS}_gbs"])
+        for kind in "write", "read":
+            yield (f"roce_{kind}_bw_{mtu}", f"--roce: ib_{kind}_bw -m {mtu}", "GB/s", PERFTEST_MB / 1e9, gbs,
+                   "UDP_SEGMENT", 0.6 * gbs, False)
+
+
 def beside_many(samples):
     """The same for what tests/bench/run does beside_many(): its limits are the same without them."""
     yield "idle_qp", "10,000 QPs: each, + rings", "KiB", 1 / 1024, None, "", 8, True
@@ -203,7 +219,8 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *lending(samples, limit), *captured(samples), *sealed(samples), *beside_many(samples),
+            *lending(samples, limit), *captured(samples), *sealed(samples), *roce(samples),
+            *beside_many(samples),
             *instructions(samples), *tapped()):
         value = Figure(samples[name], factor) if name in samples else None
         met = None
