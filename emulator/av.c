@@ -41,7 +41,7 @@ static int av_route_lid(struct hca *hca, u32 dev, struct hca_av *av)
 	return 0;
 }
 
-int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
+int av_check(struct hca *hca, u32 client, u32 dev_index, struct hca_av *av)
 {
 	const struct hca_port *port = port_of(hca, dev_index, av->port_num);
 	static const u8 zero[16];
@@ -69,9 +69,10 @@ int av_check(struct hca *hca, u32 dev_index, struct hca_av *av)
 	av->hop_limit = IP_TTL;
 	dst = hca_find_gid(hca, av->dgid, &av->dst_port);
 	if (dst < 0)
-		dst = hca_peer_route(hca, port->gid[av->sgid_index].raw, av->dgid, &av->dst_port);
-	/* The kernel's error when no neighbour has the address. */
-	if (dst < 0)
+		dst = hca_peer_route(hca, client, port->gid[av->sgid_index].raw, av->dgid,
+				     &av->dst_port);
+	/* The kernel's error when no neighbour has the address, or their table is full. */
+	if (dst < 0 || !hca_peer_claim(hca, client, (u32)dst))
 		return -ETIMEDOUT;
 	av->dst_dev = (u32)dst;
 	return 0;

@@ -10,11 +10,11 @@
 /* --- av.c --- */
 
 /**
- * av_check() - check an address and find its device.
+ * av_check() - check an address of a client and find its device.
  * Return: 0, -EINVAL (also for GIDs of different families), -ENODATA (no such source GID) or
- *	   -ETIMEDOUT (nobody has the address).
+ *	   -ETIMEDOUT (nobody has the address, or there is no place for its host).
  */
-int av_check(struct hca *hca, u32 dev, struct hca_av *av);
+int av_check(struct hca *hca, u32 client, u32 dev, struct hca_av *av);
 /** av_is_mcast() - a multicast GID, or an InfiniBand multicast LID. */
 bool av_is_mcast(const struct hca_av *av);
 /** gid_is_mcast() - a multicast group's. */

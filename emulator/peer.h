@@ -8,6 +8,9 @@
  * a queue pair, an address handle, an identifier or a packet under way refers to it. The fabric
  * process takes the addresses of others away when places get rare, those first that were used
  * longest ago.
+ *
+ * In an isolated fabric a place belongs to the client that first refers to it, and a client leaves
+ * as many places as it has.
  */
 #ifndef EMULATOR_PEER_H
 #define EMULATOR_PEER_H
@@ -32,6 +35,10 @@ struct hca;
  * them; of more than fit here, the latest
  * @first_peer, @n_peers: devices that stand for hosts outside; @n_used: those that have an address
  * @used: when each was last used, as a number that grows: @n_uses
+ * @owner: in an isolated fabric: number + 1 of the client that each belongs to; 0: to none
+ * @tight: a client has, or soon has, as many as it may: the fabric process looks which are idle,
+ *	   and who was refused
+ * @n_refused: how often a program got no place; @refused: number + 1 of the latest one's client
  */
 struct hca_wires {
 	u32 n;
@@ -42,6 +49,10 @@ struct hca_wires {
 	u16 taken[HCA_WIRE_PORTS_TAKEN];
 	u64 n_uses;
 	u64 used[HCA_PEERS];
+	u32 owner[HCA_PEERS];
+	u32 tight;
+	u32 refused;
+	u64 n_refused;
 };
 
 /** hca_wire_port_is_taken() - whether flows cannot leave from a source port: 4791 is theirs. */
@@ -57,25 +68,44 @@ bool hca_peer_has_address(const struct hca *hca, u32 dev);
 int hca_peer_add(struct hca *hca, const u8 gid[16]);
 /** hca_peer_use() - note that the host of a peer has sent something. Token held. */
 void hca_peer_use(struct hca *hca, u32 dev);
-/** struct hca_peer_refs - a bit for each peer that something refers to. */
+/**
+ * hca_peer_claim() - a client is about to refer to a device: one that is nobody's peer becomes its.
+ * Token held. Return: whether it may.
+ */
+bool hca_peer_claim(struct hca *hca, u32 client, u32 dev);
+/** hca_peers_count_unowned() - how many peers with an address belong to no client. */
+u32 hca_peers_count_unowned(const struct hca *hca);
+/** hca_peers_disown() - the peers of a client belong to none. Token held. */
+void hca_peers_disown(struct hca *hca, u32 client);
+/**
+ * struct hca_peer_refs - what refers to peers.
+ * @bits: a bit for each that something refers to
+ * @owner: number + 1 of a client that does, of the present owner if it does; 0: none
+ */
 struct hca_peer_refs {
 	u64 bits[HCA_PEERS / 64];
+	u32 owner[HCA_PEERS];
 };
 
-/** hca_peer_refer() - note that something refers to a device, if it is a peer. */
-void hca_peer_refer(const struct hca *hca, struct hca_peer_refs *refs, u32 dev);
+/**
+ * hca_peer_refer() - note that something refers to a device, if it is a peer.
+ * @client: number + 1 of the client that it belongs to; 0: to none
+ */
+void hca_peer_refer(const struct hca *hca, struct hca_peer_refs *refs, u32 dev, u32 client);
 /** hca_peers_refer_all() - note the peers of all objects and of waiting MADs. Token held. */
 void hca_peers_refer_all(const struct hca *hca, struct hca_peer_refs *refs);
 /**
  * hca_peers_release() - take the addresses of up to @n peers away that nothing refers to, those
- * first that were used longest ago. Token held. Return: how many.
+ * first that were used longest ago. The others belong to their clients in @refs from now on. Token
+ * held. Return: how many.
  */
 u32 hca_peers_release(struct hca *hca, const struct hca_peer_refs *refs, u32 n);
 /**
- * hca_peer_route() - the peer that a port with the address @sgid reaches at @dgid, which no device
- * of this fabric has. Token held. @port: receives the peer's port
- * Return: its device; -1: no wire has that source address, or all peers have another address.
+ * hca_peer_route() - the peer that a client reaches from a port with the address @sgid at @dgid,
+ * which no device of this fabric has. Token held. @port: receives the peer's port
+ * Return: its device; -1: no wire has that source address, all peers have another address, or the
+ * client has its share of them.
  */
-int hca_peer_route(struct hca *hca, const u8 sgid[16], const u8 dgid[16], u8 *port);
+int hca_peer_route(struct hca *hca, u32 client, const u8 sgid[16], const u8 dgid[16], u8 *port);
 
 #endif

@@ -317,7 +317,7 @@ static bool cm_place_find_peer(struct hca *hca, const struct hca_cmid *id, struc
 	if (gid_is_v4(sgid) != gid_is_v4(id->dst.ip))
 		return false;
 	*at = (struct cm_place){ 0 };
-	dev = hca_peer_route(hca, sgid, id->dst.ip, &at->port);
+	dev = hca_peer_route(hca, id->client - 1, sgid, id->dst.ip, &at->port);
 	at->dev = (u32)dev;
 	return dev >= 0;
 }
@@ -343,6 +343,8 @@ static s32 cm_resolve_destination(struct hca *hca, struct hca_cmid *id)
 	}
 	if (!cm_addr_is_any(&id->dst) && !cm_place_find(hca, &id->dst, &at) &&
 	    !cm_place_find_peer(hca, id, &at))
+		return -ETIMEDOUT;
+	if (!hca_peer_claim(hca, id->client - 1, at.dev))
 		return -ETIMEDOUT;
 	if (hca->dev[at.dev].link_layer != d->link_layer)
 		return -ENODEV;

@@ -33,9 +33,9 @@ static void req_input_again(struct engine *e, const struct hca_cmid *id)
 		cm_send_mra(e, id, ABOUT_REQ);
 }
 
-/* The path back to the requester. Return: as av_check(). */
-static int req_return_path(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE],
-			   struct hca_av *av)
+/* The listener's path back to the requester. Return: as av_check(). */
+static int req_return_path(struct engine *e, const struct hca_cmid *listener, const struct burst *b,
+			   const u8 mad[MAD_SIZE], struct hca_av *av)
 {
 	const struct hca_dev *dev = &e->hca->dev[b->dst_dev];
 	int index;
@@ -58,7 +58,7 @@ static int req_return_path(struct engine *e, const struct burst *b, const u8 mad
 		if (hca_find_gid(e->hca, av->dgid, &port) < 0)
 			return -EHOSTUNREACH;
 	}
-	return av_check(e->hca, b->dst_dev, av);
+	return av_check(e->hca, listener->client - 1, b->dst_dev, av);
 }
 
 /* Store the request's parameters. */
@@ -166,7 +166,7 @@ void cm_req_input(struct engine *e, const struct burst *b, const u8 mad[MAD_SIZE
 		cm_send_rej(e, b, mad, reason, ABOUT_REQ, NULL, 0);
 		return;
 	}
-	if (req_return_path(e, b, mad, &av)) {
+	if (req_return_path(e, listener, b, mad, &av)) {
 		cm_send_rej(e, b, mad, CM_REJ_INVALID_GID, ABOUT_REQ, port->gid[0].raw, 16);
 		return;
 	}

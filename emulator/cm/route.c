@@ -141,7 +141,9 @@ static void cm_path_set_dest(struct hca *hca, struct hca_cmid *id, const u8 *rec
 	dst = cm_is_roce(hca, id) ? hca_find_gid(hca, av->dgid, &av->dst_port)
 				  : hca_find_lid(hca, av->dlid, &av->dst_port);
 	if (dst < 0 && cm_is_roce(hca, id))
-		dst = hca_peer_route(hca, sgid, av->dgid, &av->dst_port);
+		dst = hca_peer_route(hca, id->client - 1, sgid, av->dgid, &av->dst_port);
+	if (dst >= 0 && !hca_peer_claim(hca, id->client - 1, (u32)dst))
+		dst = -1;
 	av->dst_dev = dst < 0 ? ~0u : (u32)dst;
 }
 

@@ -198,6 +198,7 @@ void engine_reap(struct engine *e, u32 client)
 	reap_qps(e, client);
 	for (t = 0; t < TAB_COUNT; t++)
 		reap_table(hca, t, client);
+	hca_peers_disown(hca, client);
 	/* Other clients change bits of this word without the token. */
 	fetch_and(&hca->pending_clients[client / 64], ~BIT64(client % 64));
 	store_release(&c->state, CLIENT_FREE);

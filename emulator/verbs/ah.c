@@ -19,7 +19,7 @@ int cmd_create_ah(struct engine *e, u32 client, struct hca_cmd *cmd)
 	/* RoCE has no addresses but GIDs (IBTA A16.4.3). */
 	if (hca->dev[pd->dev].link_layer == LINK_ETHERNET && !cmd->ah.av.is_global)
 		return -EINVAL;
-	ret = av_check(hca, pd->dev, &cmd->ah.av);
+	ret = av_check(hca, client, pd->dev, &cmd->ah.av);
 	if (ret)
 		return ret;
 	i = tab_find(hca, TAB_AH, pd->dev, lim_of(hca, pd->dev)->max_ah);

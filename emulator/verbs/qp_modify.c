@@ -189,7 +189,7 @@ static int qp_modify_check_values(struct hca *hca, const struct hca_qp *qp, stru
 	/* RoCE ports have no alternate paths. */
 	if (mask & QPA_ALT_PATH)
 		return -EINVAL;
-	return mask & QPA_AV ? av_check(hca, qp->dev, &a->av) : 0;
+	return mask & QPA_AV ? av_check(hca, qp->client - 1, qp->dev, &a->av) : 0;
 }
 
 /* Store the new values, which were checked before. */

@@ -8,6 +8,10 @@
  *  - a datagram of a new host gets a place while less than half of them have an address;
  *  - programs can take all; when few are free, the fabric process releases some for the next ones.
  *
+ * In an isolated fabric a place belongs to the program that refers to it, and a program leaves as
+ * many as it has. Datagrams then count the places that belong to no program, so that one that has
+ * its share takes none from them, and leave some free for programs.
+ *
  * To find out what is busy takes a walk over the tables of HCA memory. Places are therefore
  * released some at a time, and no more than a sixteenth of the time goes into that.
  */
@@ -16,6 +20,9 @@
 #define RELEASE	     32u /* places at a time */
 #define TIME_SHARE   16u
 #define WAIT_IDLE_NS (10 * NSEC_PER_MSEC) /* nothing could be released: the next try comes later */
+#define NOTE_NS	     (60 * NSEC_PER_SEC)
+
+_Static_assert(HCA_PEERS == 256, "in a message");
 
 /** struct refer_ctx - where peers_refer_link() notes a device. */
 struct refer_ctx {
@@ -27,13 +34,13 @@ static void peers_refer_link(void *ctx, u32 dev)
 {
 	const struct refer_ctx *c = ctx;
 
-	hca_peer_refer(c->hca, c->refs, dev);
+	hca_peer_refer(c->hca, c->refs, dev, 0);
 }
 
 /* Return: whether places were released. */
 static bool peers_release(struct fabric *f)
 {
-	struct hca_peer_refs refs = { { 0 } };
+	struct hca_peer_refs refs = { { 0 }, { 0 } };
 	struct refer_ctx c = { .hca = f->hca, .refs = &refs };
 	u64 now = real_ns(), end;
 	u32 n;
@@ -48,13 +55,19 @@ static bool peers_release(struct fabric *f)
 	return n > 0;
 }
 
-bool roce_peers_introduce(struct fabric *f, const u8 gid[16])
+/* Whether datagrams may give one place more to a host. */
+static bool peers_have_room(const struct fabric *f)
 {
 	const struct hca_wires *w = &f->hca->wires;
 
-	if (w->n_used >= w->n_peers / 2 && !peers_release(f))
+	return w->n_used < w->n_peers - RELEASE && hca_peers_count_unowned(f->hca) < w->n_peers / 2;
+}
+
+bool roce_peers_introduce(struct fabric *f, const u8 gid[16])
+{
+	if (!peers_have_room(f) && !peers_release(f))
 		return false;
-	return w->n_used < w->n_peers / 2 && hca_peer_add(f->hca, gid) >= 0;
+	return peers_have_room(f) && hca_peer_add(f->hca, gid) >= 0;
 }
 
 bool roce_peers_are_rare(const struct fabric *f)
@@ -62,12 +75,31 @@ bool roce_peers_are_rare(const struct fabric *f)
 	const struct hca_wires *w = &f->hca->wires;
 	u32 n = load_relaxed(&w->n_used);
 
-	return n > w->n_peers - RELEASE && n != f->roce->peers_seen;
+	return load_relaxed(&w->tight) || (n > w->n_peers - RELEASE && n != f->roce->peers_seen);
+}
+
+/* A line for what programs could not have: not more than one a minute. */
+static void peers_note_refusal(struct fabric *f)
+{
+	const struct hca_wires *w = &f->hca->wires;
+	u64 now = real_ns();
+	const struct hca_client *c;
+
+	if (w->n_refused == f->roce->refused_seen || now < f->roce->refused_at)
+		return;
+	f->roce->refused_seen = w->n_refused;
+	f->roce->refused_at = now + NOTE_NS;
+	c = &f->hca->client[(w->refused - 1) % HCA_MAX_CLIENTS];
+	fabric_note(f, "roce: process %d (%s) cannot reach a new host: %s", c->fabric_pid, c->name,
+		    f->hca->isolated ? "it has its share of the 256 places for hosts outside"
+				     : "all 256 places for hosts outside are in use");
 }
 
 void roce_peers_keep_free(struct fabric *f)
 {
+	peers_note_refusal(f);
 	if (roce_peers_are_rare(f))
 		peers_release(f);
 	f->roce->peers_seen = f->hca->wires.n_used;
+	store_relaxed(&f->hca->wires.tight, 0);
 }

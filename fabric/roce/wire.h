@@ -176,6 +176,8 @@ struct roce {
 	u64 retry_at; /* when the engine can be asked again; NEVER: it has taken all */
 	u64 release_at; /* when places of peers can be released again */
 	u32 peers_seen; /* hca->wires.n_used at the latest turn */
+	u64 refused_seen; /* hca->wires.n_refused when the log last had a line of it ... */
+	u64 refused_at; /* ... and when it may have the next */
 	u8 *payload; /* ROCE_DATA_MAX bytes: of the burst that is being sent */
 	u8 *frames; /* ROCE_BATCH frames */
 	struct roce_stage stage;

@@ -5,6 +5,7 @@
 
 #include "emulator/audit/audit.h"
 #include "emulator/cm/input.h"
+#include "emulator/mad.h"
 #include "emulator/transport/relay.h"
 #include "fabric/common/opts.h"
 #include "fabric/link/transit.h"
@@ -17,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+
+#define TURNS 10000u
 
 struct wire_world wire;
 
@@ -349,6 +352,31 @@ bool wire_turn(void)
 	wire.on = false;
 	WIRE_MUST(f->hca->token == TOKEN_FREE && !f->hca->commit.valid);
 	return r->due || r->retry_at != NEVER;
+}
+
+void wire_settle(void)
+{
+	u32 i;
+
+	for (i = 0; i < TURNS && wire_turn(); i++)
+		;
+	WIRE_MUST(i < TURNS);
+}
+
+void wire_introduce(u32 host)
+{
+	static const u8 mad[MAD_SIZE];
+	const struct roce_pkt p = { .opcode = ROCE_OPCODE(ROCE_UD, ROCE_SEND_ONLY),
+				    .pkey = IB_DEFAULT_PKEY,
+				    .dqpn = GSI_QPN,
+				    .sqpn = GSI_QPN,
+				    .qkey = GSI_QKEY,
+				    .payload = mad,
+				    .payload_len = MAD_SIZE,
+				    .payload_cap = MAD_SIZE };
+
+	wire_put(WIRE_TO_4, host, &p);
+	wire_settle();
 }
 
 const struct roce_counts *wire_counts(void)

@@ -62,6 +62,10 @@ void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p);
 void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u32 damaged);
 /** wire_turn() - a turn of the fabric process's loop. Return: whether datagrams are left. */
 bool wire_turn(void);
+/** wire_settle() - turns until no datagram is left. */
+void wire_settle(void);
+/** wire_introduce() - a datagram of host @host arrives for QP 1, which makes its sender known. */
+void wire_introduce(u32 host);
 /** wire_counts() - counters of the wire with the IPv4 address. */
 const struct roce_counts *wire_counts(void);
 
