@@ -283,7 +283,7 @@ struct opts {
 	char tap[PATH_MAX]; /* likewise */
 	char report[PATH_MAX]; /* likewise */
 	char chrome[PATH_MAX]; /* likewise */
-	char lend[2]; /* RDMAEMU_LEND of the program; "": as it is */
+	char lend[8]; /* RDMAEMU_LEND of the program; "": as it is */
 	bool batch;
 	u32 interval_ms;
 	u32 count; /* samples; 0: no limit */

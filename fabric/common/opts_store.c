@@ -98,16 +98,14 @@ static bool opt_set_pace(struct opts *o, const char *value)
 
 static bool opt_set_lend(struct opts *o, const char *value)
 {
-	(void)value;
-	o->lend[0] = '1';
-	return true;
+	return (!*value || !strcmp(value, "auto")) &&
+	       opt_store_text(o->lend, sizeof(o->lend), *value ? value : "1");
 }
 
 static bool opt_set_no_lend(struct opts *o, const char *value)
 {
 	(void)value;
-	o->lend[0] = '0';
-	return true;
+	return opt_store_text(o->lend, sizeof(o->lend), "0");
 }
 
 /* Return: the index of @value in the words, which end with NULL, or -1. */
@@ -347,7 +345,7 @@ static const struct opt_value {
 	[OPT_CHECK_JSON] = A_TEXT(check_json, "a file"),
 	[OPT_CHECK_SARIF] = A_TEXT(check_sarif, "a file"),
 	[OPT_GEN_SUPPRESSIONS] = A_SWITCH(gen_suppressions),
-	[OPT_LEND] = BY(opt_set_lend, ""),
+	[OPT_LEND] = BY(opt_set_lend, "auto"),
 	[OPT_NO_LEND] = BY(opt_set_no_lend, ""),
 	[OPT_HELP] = A_SWITCH(help),
 };

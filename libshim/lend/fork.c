@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define BUSY_TRIES 1000u
+#define EXIT_TRIES 100u /* where all that can end is a thread */
 #define BUSY_NS	   5000000u
 
 static sigset_t mask_before;
@@ -34,9 +35,9 @@ static int done_pipe[2] = { -1, -1 };
  */
 static void all_return(void)
 {
-	u32 i;
+	u32 i, tries = lend_can_stop() ? BUSY_TRIES : EXIT_TRIES;
 
-	for (i = 0; i < BUSY_TRIES && lend_return_all(); i++) {
+	for (i = 0; i < tries && lend_return_all(); i++) {
 		lend_unlock(&mask_before);
 		sys_sleep(BUSY_NS);
 		lend_lock(&mask_before);
@@ -102,6 +103,7 @@ void lend_fork_child(void)
 	lent_range_forget();
 	lend_region_forget();
 	lent_cache_forget();
+	lent_cost_forget();
 	lend_threads_forget();
 	pipe_end_close(1);
 	lend_unlock(&mask_before);

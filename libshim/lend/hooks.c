@@ -111,28 +111,26 @@ int hook_pkey_mprotect(void *addr, size_t len, int prot, int key)
 }
 
 /*
- * Before a thread is made that cannot be stopped. Where another one runs already, pages stay where
- * they are, and a further one changes nothing. Return: 0 or -errno.
+ * Before a thread is made that is not to be stopped. Where another one runs already, or the kernel
+ * may write to memory, pages stay where they are, and a further thread changes nothing. What cannot
+ * go back for another reason stays lent as well: only what moves it later will fail.
  */
-static int prepare_for_thread(void)
+static void prepare_for_thread(void)
 {
-	int ret = lend_can_stop() ? 0 : lend_give_back(0, UINT64_MAX);
-
-	return ret == -EBUSY ? 0 : ret;
+	if (!lend_can_stop())
+		lend_give_back_quiet();
 }
 
 int hook_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
 			void *arg)
 {
-	if (prepare_for_thread())
-		return EAGAIN;
+	prepare_for_thread();
 	return libc_next(pthread_create)(thread, attr, fn, arg);
 }
 
 int hook_thrd_create(thrd_t *thread, thrd_start_t fn, void *arg)
 {
-	if (prepare_for_thread())
-		return thrd_nomem;
+	prepare_for_thread();
 	return libc_next(thrd_create)(thread, fn, arg);
 }
 
@@ -140,14 +138,17 @@ int hook_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 {
 	void *parent_tid, *tls, *child_tid;
 	va_list ap;
-	int ret;
+	int ret = 0;
 
 	va_start(ap, arg);
 	parent_tid = va_arg(ap, void *);
 	tls = va_arg(ap, void *);
 	child_tid = va_arg(ap, void *);
 	va_end(ap);
-	ret = flags & CLONE_THREAD ? prepare_for_thread() : lend_give_back(0, UINT64_MAX);
+	if (flags & CLONE_THREAD)
+		prepare_for_thread();
+	else
+		ret = lend_give_back(0, UINT64_MAX);
 	if (!ret && flags & CLONE_VM && !(flags & (CLONE_THREAD | CLONE_VFORK)))
 		ret = lend_no_more();
 	if (ret) {
@@ -179,7 +180,7 @@ static int signal_mask(int how, const sigset_t *set, sigset_t *old)
 		memcpy(&mask, set, sizeof(mask));
 	if (set && how != SIG_UNBLOCK) {
 		mask &= ~libc_own;
-		if (lend_is_on())
+		if (lend_can_stop())
 			mask &= ~BIT64(LEND_SIGNAL - 1);
 	}
 	return (int)SYS_RET(

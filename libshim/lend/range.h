@@ -127,6 +127,16 @@ int lent_pages_lend(const struct lent_range *r, int prot, u64 *done);
  */
 int lent_pages_return(const struct lent_range *r);
 
+/* --- cost.c; lock held --- */
+
+/** lent_cost_begin() - before pages are exchanged. Return: for lent_cost_end() */
+u64 lent_cost_begin(void);
+void lent_cost_end(u64 begin);
+/** lent_cost_is_bearable() - whether the program would not notice the exchange of @bytes. */
+bool lent_cost_is_bearable(u64 bytes);
+/** lent_cost_forget() - in a forked child. */
+void lent_cost_forget(void);
+
 /* --- quiet.c --- */
 
 /** lend_is_alone() - whether the process has no thread but this one and the shim's. */

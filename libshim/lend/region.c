@@ -11,14 +11,12 @@
  */
 #include "libshim/lend/region.h"
 
-#include "fabric/proto/env.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/range.h"
 #include "libshim/lend/threads.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #define MAX_REGIONS 1024u
@@ -31,6 +29,7 @@
 #define LATER_REGIONS 16u
 
 #define BUSY_TRIES 100u
+#define EXIT_TRIES 10u /* where all that can end is a thread */
 #define BUSY_NS	   5000000u
 
 /**
@@ -58,18 +57,6 @@ static u32 n_ended;
 static u32 counts_back; /* lend_regions_count_back() runs */
 static bool shares_memory; /* with a process that cannot be stopped */
 static u32 generation = 1; /* of this process: a fork makes another */
-
-bool lend_is_on(void)
-{
-	static int known; /* 1: off, 2: on */
-	const char *text;
-
-	if (!load_relaxed(&known)) {
-		text = getenv(PROTO_LEND_ENV);
-		store_relaxed(&known, text && !strcmp(text, "1") ? 2 : 1);
-	}
-	return load_relaxed(&known) == 2;
-}
 
 /* Count a region's bytes for `rdmaemu status` (@sign 1), or no more (-1). */
 static void region_count(const struct lend_region *region, s64 sign)
@@ -132,7 +119,8 @@ void lend_lock(sigset_t *before)
 
 	memset(&all, 0xff, sizeof(all));
 	/* The lock's owner may want to stop this thread while it waits. */
-	sigdelset(&all, LEND_SIGNAL);
+	if (lend_can_stop())
+		sigdelset(&all, LEND_SIGNAL);
 	signal_mask_set(&all, before);
 	pthread_mutex_lock(&lock);
 	has_lock = true;
@@ -340,6 +328,8 @@ static u32 region_note(u64 addr, u64 len)
 static enum seg_lent_why region_try(u32 index, bool may_lend)
 {
 	u64 from = ALIGN_UP(regions[index].addr, LEND_PAGE), to = page_down(regions[index].end);
+	enum seg_lent_why why;
+	u64 begin;
 
 	if (!may_lend)
 		return LENT_WHY_USE;
@@ -347,9 +337,14 @@ static enum seg_lent_why region_try(u32 index, bool may_lend)
 		return LENT_WHY_EDGE;
 	if (n_unnoted || sysconf(_SC_PAGESIZE) != LEND_PAGE)
 		return LENT_WHY_FILE;
-	if (shares_memory)
+	if (shares_memory || (!lend_can_stop() && !lend_is_alone()))
 		return LENT_WHY_THREADS;
-	return lend_is_quiet() ? region_lend(index) : LENT_WHY_IO;
+	if (!lent_cost_is_bearable(to - from))
+		return LENT_WHY_FILE;
+	begin = lent_cost_begin();
+	why = lend_is_quiet() ? region_lend(index) : LENT_WHY_IO;
+	lent_cost_end(begin);
+	return why;
 }
 
 u64 lend_region_add(u64 addr, u64 len, bool may_lend)
@@ -406,15 +401,15 @@ void lend_region_drop(u64 number)
 int lend_give_back(u64 addr, u64 len)
 {
 	int saved = errno, ret;
+	u32 i, tries = lend_can_stop() ? BUSY_TRIES : EXIT_TRIES;
 	sigset_t before;
-	u32 i;
 
 	if (likely(!lent_range_count()))
 		return 0;
 	/* An allocator of the program's returns memory of its own, which is not registered. */
 	if (has_lock)
 		return -EDEADLK;
-	for (i = 0; i < BUSY_TRIES; i++) {
+	for (i = 0; i < tries; i++) {
 		lend_lock(&before);
 		ret = lent_ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len,
 					 true);
@@ -425,6 +420,20 @@ int lend_give_back(u64 addr, u64 len)
 	}
 	errno = saved;
 	return ret;
+}
+
+void lend_give_back_quiet(void)
+{
+	int saved = errno;
+	sigset_t before;
+
+	if (likely(!lent_range_count()) || has_lock)
+		return;
+	lend_lock(&before);
+	if (lend_is_quiet())
+		(void)lend_return_all();
+	lend_unlock(&before);
+	errno = saved;
 }
 
 void lend_give_back_idle(void)

@@ -5,9 +5,11 @@
  * docs/design/lent-memory.md has the problem, the invariant and the table of what happens when.
  * The files of this folder:
  *
+ *	mode.c		what RDMAEMU_LEND asks for
  *	region.c	the registered regions; lends pages for one, takes them back after it
  *	cache.c		ranges that no region lies on any more
  *	range.c		the lent ranges, and their places in the memory file
+ *	cost.c		what lending may cost a program that has not asked for it
  *	pages.c		exchanges pages: private ones for those of the file, and back
  *	threads.c	stops the program's other threads meanwhile
  *	call.c		system calls that such a stop interrupts
@@ -23,8 +25,12 @@
 
 #include <signal.h>
 
-/** lend_is_on() - whether RDMAEMU_LEND asks for lent memory. */
+/* --- mode.c --- */
+
+/** lend_is_on() - whether memory may be lent at all. */
 bool lend_is_on(void);
+/** lend_is_asked() - whether RDMAEMU_LEND asks for as much as possible, whatever it costs. */
+bool lend_is_asked(void);
 
 /* --- region.c --- */
 
@@ -54,6 +60,11 @@ void lend_region_drop(u64 number);
  * are registered. Return: 0, or -errno: some are still lent.
  */
 int lend_give_back(u64 addr, u64 len);
+/**
+ * lend_give_back_quiet() - the same for all ranges, as far as possible, unless the kernel may write
+ * to memory at any time.
+ */
+void lend_give_back_quiet(void);
 /** lend_give_back_idle() - the same for all ranges that are not registered, as far as possible. */
 void lend_give_back_idle(void);
 

@@ -21,7 +21,6 @@
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/call.h"
 
-#include <gnu/libc-version.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,20 +48,6 @@ static u32 stop_word; /* a futex */
 static bool others_stopped;
 static bool some_sleep; /* although they were signalled */
 static u64 refuse_until;
-
-/*
- * Since glibc 2.41 one function makes all calls that are cancellation points, and gets their number
- * in a register: where a signal finds the thread nothing tells which call it has made, and one that
- * returns EINTR cannot begin again.
- */
-bool lend_can_stop(void)
-{
-	const char *version = gnu_get_libc_version();
-	char *end;
-	unsigned long major = strtoul(version, &end, 10);
-
-	return major == 2 && *end == '.' && strtoul(end + 1, NULL, 10) < 41;
-}
 
 static s32 thread_self(void)
 {
@@ -279,11 +264,6 @@ void lend_threads_forget(void)
 }
 
 #else
-
-bool lend_can_stop(void)
-{
-	return false;
-}
 
 int lend_stop(void)
 {

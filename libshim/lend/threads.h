@@ -18,8 +18,16 @@
 /** LEND_SIGNAL - stops threads, unless the program has a handler for it. */
 #define LEND_SIGNAL (SIGRTMAX - 2)
 
-/** lend_can_stop() - whether threads can be stopped on this kind of machine, with this libc. */
+/* --- mode.c --- */
+
+/**
+ * lend_can_stop() - whether threads are to be stopped, and can be on this kind of machine, with
+ * this libc.
+ */
 bool lend_can_stop(void);
+
+/* --- threads.c --- */
+
 /**
  * lend_stop() - stop the other threads. The caller has the lock of this folder, and takes no other
  * until lend_resume(), not even malloc()'s: stopped threads have them.

@@ -10,7 +10,7 @@
 
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/syscall.h"
-#include "libshim/lend/region.h"
+#include "libshim/lend/threads.h"
 
 #include <sys/epoll.h>
 
@@ -38,7 +38,7 @@ static struct timed_wait wait_begin(u64 object, s32 timeout_ms)
 	struct timed_wait before = wait_now;
 
 	store_relaxed(&wait_now.end, 0);
-	if (timeout_ms <= 0 || !lend_is_on())
+	if (timeout_ms <= 0 || !lend_can_stop())
 		return before;
 	wait_now.object = object;
 	wait_now.timeout_ms = timeout_ms;

@@ -33,6 +33,7 @@ part="  lent memory: 8192 bytes; not lent: 1808 (parts of pages)
 none="{'on': False, 'bytes': 0, 'kept': {}}"
 is 'by default none' "$(lent)" "$none"
 is '--lend: whole pages' "$(lent --lend)" "$part"
+is '--lend=auto: the same in a program with one thread' "$(lent --lend=auto)" "$part"
 is 'the last option counts' "$(lent --lend --no-lend)" "$none"
 export RDMAEMU_LEND=1
 is 'RDMAEMU_LEND=1' "$(lent)" "$part"
