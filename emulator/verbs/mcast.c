@@ -97,7 +97,8 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	if (!lim->max_mcast_grp)
 		return -EOPNOTSUPP;
 	if (members >= lim->max_mcast_attach ||
-	    (!members && !mcast_has_group_room(hca, qp->dev, lim->max_mcast_grp)))
+	    (!members && !mcast_has_group_room(hca, qp->dev, lim->max_mcast_grp)) ||
+	    !mcast_has_wire_room(hca, client, qp, c->gid))
 		return -ENOMEM;
 	i = tab_find(hca, TAB_MCAST, qp->dev, HCA_MAX_MCAST);
 	if (i < 0)

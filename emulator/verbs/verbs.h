@@ -74,6 +74,16 @@ void qp_adopt_redo(struct hca *hca, struct hca_qp *qp);
 /** qp_clear() - a QP in RESET has no attributes, and nothing under way. */
 void qp_clear(struct engine *e, struct hca_qp *qp);
 
+/* --- mcast_wire.c --- */
+
+#define HCA_WIRE_GROUPS 32u /* multicast groups that all wires join */
+
+/**
+ * mcast_has_wire_room() - whether the wires of a QP's port can join a group that it is to be in: it
+ * has a place, or there is one for it, which is not left to other clients.
+ */
+bool mcast_has_wire_room(struct hca *hca, u32 client, const struct hca_qp *qp, const u8 gid[16]);
+
 /* --- xrcd.c --- */
 
 /** ref_target() - what a client's reference of @kind names, index + 1; 0: it has no such one. */

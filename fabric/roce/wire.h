@@ -27,6 +27,7 @@
 #define FABRIC_ROCE_WIRE_H
 
 #include "emulator/av.h"
+#include "emulator/verbs/verbs.h"
 #include "fabric/common/wire_list.h"
 #include "fabric/link/link.h"
 #include "fabric/packet/packet.h"
@@ -38,7 +39,7 @@
 #define ROCE_BATCH     64u /* datagrams in one system call */
 #define ROCE_FLOWS     64u /* sockets of a wire with a source port of their own */
 #define ROCE_RATES     64u
-#define ROCE_GROUPS    32u /* multicast groups that all wires join */
+#define ROCE_GROUPS    HCA_WIRE_GROUPS /* multicast groups that all wires join */
 #define ROCE_WINDOW    128u /* packets; rdma_rxe has the same limit */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
 #define ROCE_READ_MAX  (64u << 10) /* portion of the answer to a READ request */

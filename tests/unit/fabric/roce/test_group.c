@@ -27,23 +27,32 @@ static void group_gid(u32 n, u8 gid[16])
 	gid[15] = (u8)n;
 }
 
-static void group_cmd(const struct emu_qp *q, u32 client, enum hca_cmd_op op, u32 n)
+static int group_cmd(const struct emu_qp *q, u32 client, enum hca_cmd_op op, u32 n)
 {
 	struct hca_cmd cmd = { .op = op, .handle = q->slot };
 
 	group_gid(n, cmd.mcast.gid);
-	CU_ASSERT_EQUAL(emu_cmd(wire.m, client, &cmd), 0);
+	return emu_cmd(wire.m, client, &cmd);
 }
 
-/* Attach to groups @first to @first + @n - 1, as a program would, and let the fabric join them. */
-static void attach(const struct emu_qp *q, u32 client, u32 first, u32 n)
+/*
+ * Attach to groups @first to @first + @n - 1, as a program would, and let the fabric join them.
+ * Return: how many, until one was refused.
+ */
+static u32 attach(const struct emu_qp *q, u32 client, u32 first, u32 n)
 {
 	u32 i;
+	int ret;
 
-	for (i = first; i < first + n; i++) {
-		group_cmd(q, client, CMD_ATTACH_MCAST, i);
+	for (i = 0; i < n; i++) {
+		ret = group_cmd(q, client, CMD_ATTACH_MCAST, first + i);
 		wire_turn();
+		if (ret) {
+			CU_ASSERT_EQUAL(ret, -ENOMEM);
+			break;
+		}
 	}
+	return i;
 }
 
 static void detach(const struct emu_qp *q, u32 client, u32 first, u32 n)
@@ -51,7 +60,7 @@ static void detach(const struct emu_qp *q, u32 client, u32 first, u32 n)
 	u32 i;
 
 	for (i = first; i < first + n; i++)
-		group_cmd(q, client, CMD_DETACH_MCAST, i);
+		CU_ASSERT_EQUAL(group_cmd(q, client, CMD_DETACH_MCAST, i), 0);
 	wire_turn();
 }
 
@@ -80,27 +89,32 @@ static u32 count_joined(void)
 static void test_a_program_of_an_isolated_fabric_leaves_places_to_others(void)
 {
 	struct emu_qp greedy, modest;
-	u32 took;
+	u32 others, took;
 
 	wire_make();
 	wire.m->hca->isolated = 1;
 	greedy = datagrams(GREEDY);
 	modest = datagrams(MODEST);
-	attach(&greedy, GREEDY, 0, 2 * ROCE_GROUPS);
-	took = count_joined();
-	CU_ASSERT_EQUAL(took, ROCE_GROUPS / 2);
-	attach(&modest, MODEST, 100, 4);
+	others = count_joined();
+	took = attach(&greedy, GREEDY, 0, 2 * ROCE_GROUPS);
+	CU_ASSERT_EQUAL(took + others, ROCE_GROUPS / 2);
+	CU_ASSERT_EQUAL(count_joined(), ROCE_GROUPS / 2);
+	CU_ASSERT_EQUAL(attach(&modest, MODEST, 100, 4), 4);
 	CU_ASSERT(joined(100) && joined(103));
 	/* One that both are in does not count twice, and stays when one of them leaves. */
-	attach(&modest, MODEST, 0, 1);
+	CU_ASSERT_EQUAL(attach(&modest, MODEST, 0, 1), 1);
 	detach(&greedy, GREEDY, 0, 1);
 	CU_ASSERT(joined(0));
-	/* All that is left goes to whoever waits. */
+	CU_ASSERT_EQUAL(attach(&greedy, GREEDY, 50, 1), 0);
+	/* What others leave is for anybody. */
 	detach(&modest, MODEST, 100, 4);
 	detach(&modest, MODEST, 0, 1);
 	CU_ASSERT(!joined(0) && !joined(100));
-	CU_ASSERT_EQUAL(count_joined(), took);
-	detach(&greedy, GREEDY, 1, 2 * ROCE_GROUPS - 1);
+	CU_ASSERT_EQUAL(attach(&greedy, GREEDY, 50, 1), 1);
+	CU_ASSERT(joined(50));
+	detach(&greedy, GREEDY, 1, took - 1);
+	detach(&greedy, GREEDY, 50, 1);
+	CU_ASSERT_EQUAL(count_joined(), others);
 	CU_ASSERT(wire_audit());
 	wire.m->hca->isolated = 0;
 }
@@ -108,20 +122,19 @@ static void test_a_program_of_an_isolated_fabric_leaves_places_to_others(void)
 static void test_programs_that_trust_each_other_may_take_all_places(void)
 {
 	struct emu_qp greedy;
-	u32 others;
+	u32 took;
 
 	wire_make();
 	greedy = datagrams(GREEDY);
-	others = count_joined();
-
-	attach(&greedy, GREEDY, 0, ROCE_GROUPS + 1);
+	took = ROCE_GROUPS - count_joined();
+	CU_ASSERT_EQUAL(attach(&greedy, GREEDY, 0, ROCE_GROUPS + 1), took);
 	CU_ASSERT_EQUAL(count_joined(), ROCE_GROUPS);
-	CU_ASSERT(!joined(ROCE_GROUPS - others));
+	CU_ASSERT(!joined(took));
 	/* A place that is left is taken in the same turn. */
-	group_cmd(&greedy, GREEDY, CMD_DETACH_MCAST, 0);
-	wire_turn();
-	CU_ASSERT(!joined(0) && joined(ROCE_GROUPS - others));
-	detach(&greedy, GREEDY, 1, ROCE_GROUPS);
+	CU_ASSERT_EQUAL(group_cmd(&greedy, GREEDY, CMD_DETACH_MCAST, 0), 0);
+	CU_ASSERT_EQUAL(attach(&greedy, GREEDY, took, 1), 1);
+	CU_ASSERT(!joined(0) && joined(took));
+	detach(&greedy, GREEDY, 1, took);
 	CU_ASSERT(wire_audit());
 }
 
