@@ -98,8 +98,10 @@ static bool opt_set_pace(struct opts *o, const char *value)
 
 static bool opt_set_lend(struct opts *o, const char *value)
 {
-	return (!*value || !strcmp(value, "auto")) &&
-	       opt_store_text(o->lend, sizeof(o->lend), *value ? value : "1");
+	bool is_auto = !strcmp(value, "auto");
+
+	return (is_auto || !strcmp(value, "yes")) &&
+	       opt_store_text(o->lend, sizeof(o->lend), is_auto ? "auto" : "1");
 }
 
 static bool opt_set_no_lend(struct opts *o, const char *value)
@@ -345,7 +347,7 @@ static const struct opt_value {
 	[OPT_CHECK_JSON] = A_TEXT(check_json, "a file"),
 	[OPT_CHECK_SARIF] = A_TEXT(check_sarif, "a file"),
 	[OPT_GEN_SUPPRESSIONS] = A_SWITCH(gen_suppressions),
-	[OPT_LEND] = BY(opt_set_lend, "auto"),
+	[OPT_LEND] = BY(opt_set_lend, "yes or auto"),
 	[OPT_NO_LEND] = BY(opt_set_no_lend, ""),
 	[OPT_HELP] = A_SWITCH(help),
 };
