@@ -292,7 +292,7 @@ enum seg_lent_why {
 	LENT_WHY_USE, /* it is on demand, or Valgrind runs the program */
 	LENT_WHY_EDGE, /* it is a part of a page */
 	LENT_WHY_KIND, /* a file's, shared, huge, locked, the stack, another region's, ... */
-	LENT_WHY_FILE, /* no memory file, no room in it or in a table */
+	LENT_WHY_FILE, /* no memory file, no room in it or in a table, or it takes too long */
 	LENT_WHY_BACK, /* it was, until the program changed its mapping or forked */
 	LENT_WHYS
 };
