@@ -314,7 +314,7 @@ GUESTS ?= bookworm
 .PHONY: test-real
 test-real: ## compare programs on rxe and siw with and without rdmaemu, in guests of Debian suites GUESTS=; needs root
 	@$(if $(NO_DEPS),:,tests/deps.sh guest)
-	@$(MAKE) --no-print-directory all $(T)/app_device_sequences
+	@$(MAKE) --no-print-directory all $(addprefix $(T)/app_device_,sequences unplug)
 	@for suite in $(GUESTS); do \
 		echo "# $$suite"; \
 		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/all $(GUEST_TESTS) || exit; \
