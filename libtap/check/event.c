@@ -252,11 +252,15 @@ void check_cm_event(const struct rdma_cm_event *event, int by)
 
 void check_events_ending(enum vobj kind, const void *obj)
 {
-	struct check_obj *c = check_obj_find(kind, obj);
+	struct check_obj *c = check_obj_find(kind, obj), *kept = NULL;
 	/* The latest event of a synchronous identifier is the library's. */
 	u32 own = c && kind == VOBJ_ID && ((const struct rdma_cm_id *)obj)->event;
 	u32 n = c ? event_wait_acked(&c->events, own) : 0;
 
+	if (own)
+		kept = check_obj_find(VOBJ_EV, ((const struct rdma_cm_id *)obj)->event);
+	if (kept)
+		kept->kept = true;
 	if (n)
 		check_report(FINDING_OBJECT_EVENT_UNACKED,
 			     (struct check_other){ "latest event taken", c->event_stack },

@@ -3,6 +3,7 @@
 #include "libtap/check/object.h"
 #include "traces/calls/desc.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 static struct check_obj *lists[VOBJ_COUNT];
@@ -72,12 +73,26 @@ const char *check_enum_name(const struct vnames *names, u64 value)
 
 /* --- the end --- */
 
+/* librdmacm opens each device once, also for rsockets, and closes none before the program ends. */
+static bool obj_is_context_of_librdmacm(const struct tap_obj *o, const struct check_obj *c)
+{
+	const char *name;
+	void *const *frame;
+	Dl_info at;
+
+	if (o->kind != VOBJ_CTX || !check_stack_frames(c->stack, &frame) ||
+	    !dladdr((const u8 *)frame[0] - 1, &at) || !at.dli_fname)
+		return false;
+	name = strrchr(at.dli_fname, '/');
+	return strstr(name ? name : at.dli_fname, "librdmacm.so");
+}
+
 static void obj_report_leak(struct tap_obj *o)
 {
 	const struct check_obj *c = check_obj_of(o);
 
 	/* What librdmacm has created in passing it destroys itself. */
-	if (!c || !o->ord || o->passing)
+	if (!c || !o->ord || o->passing || c->kept || obj_is_context_of_librdmacm(o, c))
 		return;
 	check_report_at(FINDING_OBJECT_LEAK_EXIT, c->stack, (struct check_other){ NULL, 0 },
 			"%s%u exists when the program ends", vobj_names[o->kind], o->ord);

@@ -236,6 +236,7 @@ enum check_side {
  * struct check_obj - an object.
  * @stack: where it was created
  * @single: threads must not use it at the same time, until that was reported
+ * @kept: an event of a synchronous identifier, which rdma_destroy_id() acknowledges
  * @use: of thread.c: its sends; its receives, or the CQ
  * @events: asynchronous events, or those of the rdma_cm, taken and not acknowledged, the latest at
  *	@event_stack
@@ -246,6 +247,7 @@ struct check_obj {
 	check_stack stack;
 	u32 ord;
 	bool single;
+	bool kept;
 	u64 use[2];
 	u32 events;
 	check_stack event_stack;
