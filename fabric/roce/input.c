@@ -193,10 +193,19 @@ enum roce_drop roce_datagram_parse(const u8 sgid[16], const u8 dgid[16], struct 
 	return ROCE_DROPS;
 }
 
+/* Name the payload as a ring's is: a small one then goes into the completion, without a copy. */
+static void datagram_set_memory(const struct roce_in *in, struct hca_mem *mem)
+{
+	mem->client = HCA_ROCE;
+	mem->kind = MEM_SEG;
+	mem->iov[0].addr -= (u64)(uintptr_t)in->bytes;
+}
+
 /* Make a burst of a packet. Return: as roce_datagram_parse(). */
 static enum roce_drop datagram_to_burst(struct fabric *f, const struct roce_pkt *p,
-					struct packet_burst *b, u32 *fault)
+					struct roce_in *in, u32 *fault)
 {
+	struct packet_burst *b = &in->burst;
 	struct hca *hca = f->hca;
 	int ret = packet_to_burst(hca, p, b, fault);
 
@@ -204,6 +213,7 @@ static enum roce_drop datagram_to_burst(struct fabric *f, const struct roce_pkt 
 		ret = packet_to_burst(hca, p, b, fault);
 	if (ret || !hca_dev_is_peer(hca, b->b.src_dev))
 		return ROCE_DROP_STRANGER;
+	datagram_set_memory(in, &b->mem);
 	hca_peer_use(hca, b->b.src_dev);
 	if (b->b.dst_dev >= hca->n_devs && !burst_is_mcast(&b->b))
 		return ROCE_DROP_NO_PORT;
@@ -219,6 +229,7 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 	u8 sgid[16];
 	u32 fault;
 
+	f->roce->bytes = in->bytes;
 	if (in->held)
 		return link_input(f, b);
 	datagram_source(in, sgid);
@@ -231,7 +242,7 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 	if (why == ROCE_DROPS && p.opcode == ROCE_OPCODE_CNP)
 		why = roce_cnp_input(f, box->wire, &p) ? ROCE_DROPS : ROCE_DROP_STRANGER;
 	else if (why == ROCE_DROPS)
-		why = datagram_to_burst(f, &p, &in->burst, &fault);
+		why = datagram_to_burst(f, &p, in, &fault);
 	if (why != ROCE_DROPS) {
 		roce_drop(f, box->wire, why, sgid);
 		return 0;
@@ -415,6 +426,11 @@ bool roce_due(const struct fabric *f, u64 now)
 
 	return r &&
 	       (r->due || now >= r->retry_at || roce_groups_changed(f) || roce_peers_are_rare(f));
+}
+
+void *roce_datagrams(const struct fabric *f)
+{
+	return f->roce->bytes;
 }
 
 u64 roce_next(const struct fabric *f)

@@ -57,7 +57,7 @@ void roce_merge(struct fabric *f, struct roce_inbox *box, struct roce_in *in, co
 	if (at + len >= in->end || !merge_begins(qp, b))
 		return;
 	b->mtu = qp->mtu;
-	payload = (u8 *)(uintptr_t)in->burst.mem.iov[0].addr;
+	payload = in->bytes + in->burst.mem.iov[0].addr;
 	while (!(b->flags & (BF_LAST | BF_ACK_REQ)) && in->at + in->len < in->end) {
 		in->at += in->len;
 		in->len = min_u32(in->end - in->at, in->step);

@@ -17,6 +17,9 @@ enum roce_drop {
 	ROCE_DROPS,
 };
 
+/* The client of a MEM_SEG that is the datagrams being delivered, in the fabric process. */
+#define HCA_ROCE 0xfffffffau
+
 /**
  * struct roce_counts - datagrams of a wire, by what became of them.
  * @full: how often the socket had no room; @lost_refused: lost by an error of the socket
@@ -60,6 +63,8 @@ const u8 *roce_group_next(const struct fabric *f, u32 wire, u32 *at);
 bool roce_due(const struct fabric *f, u64 now);
 /** roce_next() - when datagrams will be offered to the engine again, real time. */
 u64 roce_next(const struct fabric *f);
+/** roce_datagrams() - the bytes of the datagrams being delivered: the memory of HCA_ROCE. */
+void *roce_datagrams(const struct fabric *f);
 /** roce_input() - hand datagrams to the engine. Token held. */
 void roce_input(struct fabric *f);
 

@@ -174,6 +174,7 @@ struct roce {
 	struct roce_group group[ROCE_GROUPS];
 	u32 members, cursor; /* of the table of memberships, when the groups were last joined */
 	bool due; /* datagrams wait for the token */
+	u8 *bytes; /* of the datagrams that are being delivered */
 	u64 retry_at; /* when the engine can be asked again; NEVER: it has taken all */
 	u64 release_at; /* when places of peers can be released again */
 	u32 peers_seen; /* hca->wires.n_used at the latest turn */

@@ -8,6 +8,7 @@
 #include "fabric/link/chaos.h"
 #include "fabric/link/link.h"
 #include "fabric/link/queue.h"
+#include "fabric/roce/roce.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/helper.h"
 #include "fabric/server/server.h"
@@ -35,6 +36,8 @@ static void *ops_seg(void *ctx, u32 client)
 		return link_mem(f);
 	if (client == HCA_JOIN)
 		return join_burst_payload(f);
+	if (client == HCA_ROCE)
+		return roce_datagrams(f);
 	cl = client < HCA_MAX_CLIENTS ? f->clients.by_id[client] : NULL;
 	return cl ? client_seg(f, cl) : NULL;
 }

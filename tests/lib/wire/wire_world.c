@@ -58,6 +58,8 @@ static void *ops_seg(void *ctx, u32 client)
 		return f->hca;
 	if (client == HCA_LINK)
 		return link_mem(f);
+	if (client == HCA_ROCE)
+		return roce_datagrams(f);
 	return client < EMU_CLIENTS ? wire.m->c[client].seg : NULL;
 }
 

@@ -276,6 +276,33 @@ static void test_responses_that_arrive_together_are_one_burst(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* The poller copies it: the fabric process reaches no memory of the program for it. */
+static void test_the_payload_of_a_small_send_is_in_its_completion(void)
+{
+	static const u8 data[] = "small";
+	u8 *mem = wire.m->c[1].mem;
+	struct roce_pkt p;
+	struct cqe c;
+	u32 copies;
+
+	wire_make();
+	wire_connect();
+	p = read_request(wire.live.qpn, live()->resp.epsn, 0);
+	p.opcode = ROCE_OPCODE(ROCE_RC, ROCE_SEND_ONLY);
+	p.payload = data;
+	p.payload_len = p.payload_cap = sizeof(data);
+	emu_recv(wire.m, &wire.live, 1, mem, sizeof(data));
+	memset(mem, 0, sizeof(data));
+	copies = wire.n_copies;
+	wire_put(WIRE_TO_4, 1, &p);
+	wire_settle();
+	CU_ASSERT_FATAL(emu_poll(wire.m, &wire.live.rcq, &c, mem));
+	CU_ASSERT_EQUAL(wire.n_copies, copies);
+	CU_ASSERT_EQUAL(c.byte_len, sizeof(data));
+	CU_ASSERT(!memcmp(mem, data, sizeof(data)));
+	CU_ASSERT(wire_audit());
+}
+
 /* A switch has marked it. A notification is no answer to others, and comes once in a while. */
 static void test_marks_of_congestion_are_answered_to_the_peer_alone(void)
 {
@@ -324,6 +351,8 @@ int main(void)
 		  test_packets_that_do_not_follow_are_not_merged },
 		{ "responses that arrive together are one burst",
 		  test_responses_that_arrive_together_are_one_burst },
+		{ "the payload of a small SEND is in its completion",
+		  test_the_payload_of_a_small_send_is_in_its_completion },
 		{ "marks of congestion are answered to the peer alone",
 		  test_marks_of_congestion_are_answered_to_the_peer_alone },
 		{ NULL, NULL },
