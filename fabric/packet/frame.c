@@ -265,11 +265,15 @@ static struct packet_run frame_run(const struct burst *b, u32 i)
 	const u32 begin = frame_len_at(b, 0) != len, end = n - (frame_len_at(b, n - 1) > len);
 	const u32 most = min_u32(RUN_MAX, RUN_BYTES / len);
 	struct packet_run run = { i, 1 };
+	u32 runs, each;
 
 	if (i < begin || i >= end)
 		return run;
-	run.first = begin + (i - begin) / most * most;
-	run.n = min_u32(most, end - run.first);
+	/* Of about the same length: one that is left over would leave on its own. */
+	runs = (end - begin + most - 1) / most;
+	each = (end - begin + runs - 1) / runs;
+	run.first = begin + (i - begin) / each * each;
+	run.n = min_u32(each, end - run.first);
 	return run;
 }
 

@@ -65,6 +65,7 @@ static struct watch *flow_open(struct fabric *f, struct roce_wire *w, u16 port)
 	}
 	flow = flow_replace(w);
 	flow->wire = w;
+	flow->sums = false;
 	flow->port = port;
 	flow->used_at = real_ns();
 	if (!loop_watch_add(f, &flow->w, fd, flow_socket_event))

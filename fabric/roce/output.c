@@ -98,7 +98,7 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 		if (i < from)
 			continue;
 		if (i == run.first && batch.n + run.n > ROCE_BATCH) {
-			sent += roce_send_frames(f, w, (*by)->fd, v->rec, &batch);
+			sent += roce_send_frames(f, w, *by, v->rec, &batch);
 			if (sent < i)
 				return sent;
 			batch.n = 0;
@@ -110,7 +110,7 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 			return n;
 		batch.n++;
 	}
-	return sent + roce_send_frames(f, w, (*by)->fd, v->rec, &batch);
+	return sent + roce_send_frames(f, w, *by, v->rec, &batch);
 }
 
 /* Wait for room in a socket, if it is the one that is full, and for what it receives. */

@@ -5,17 +5,23 @@
  * Frames of one length, which fabric/packet/ numbers from 0, leave in one piece: the kernel carries
  * them through its stack as one datagram and cuts that at its end (UDP_SEGMENT), or hands it to a
  * peer on the same host as it is. It refuses that for sockets without UDP checksums, with which all
- * other frames leave: so checksums are on during that call. Several other frames take one sendmmsg.
+ * other frames leave: so a socket's checksums are turned on for a piece, and stay so until another
+ * frame leaves by it. Several other frames take one sendmmsg.
  */
 #include "fabric/roce/wire.h"
 
 #include <linux/udp.h>
 
-/** struct frames_out - frames on their way. @head: bytes of each that the kernel writes */
+/**
+ * struct frames_out - frames on their way.
+ * @head: bytes of each that the kernel writes
+ * @sums: whether the socket @fd writes UDP checksums
+ */
 struct frames_out {
 	struct fabric *f;
 	struct roce_wire *w;
 	int fd;
+	bool *sums;
 	bool v4;
 	u8 tclass;
 	u32 head;
@@ -73,6 +79,13 @@ static bool frames_must_wait(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
 }
 
+static void frames_set_sums(struct frames_out *o, bool on)
+{
+	if (*o->sums != on)
+		roce_socket_set_sums(o->fd, o->v4, on);
+	*o->sums = on;
+}
+
 /* The kernel does not cut for that interface: no burst leaves in one piece any more. */
 static void frames_end_runs(struct frames_out *o)
 {
@@ -89,13 +102,12 @@ static u32 frames_send_run(struct frames_out *o, u32 from, u32 n)
 	struct msghdr m = frames_message(o, from, n, iov, &ctl);
 	bool sent;
 
-	roce_socket_set_sums(o->fd, o->v4, true);
+	frames_set_sums(o, true);
 	sent = sendmsg(o->fd, &m, 0) >= 0;
 	if (!sent && frames_must_wait())
 		n = 0;
 	else if (!sent && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP))
 		frames_end_runs(o);
-	roce_socket_set_sums(o->fd, o->v4, false);
 	*(sent ? &o->w->n.sent : &o->w->n.lost_refused) += n;
 	return n;
 }
@@ -111,6 +123,7 @@ static u32 frames_send_each(struct frames_out *o, u32 from)
 
 	for (; from + n < o->batch->n && o->batch->run[from + n] == 1; n++)
 		m[n].msg_hdr = frames_message(o, from + n, 1, &iov[n], &ctl[n]);
+	frames_set_sums(o, false);
 	ret = sendmmsg(o->fd, m, n, 0);
 	if (ret > 0) {
 		o->w->n.sent += (u32)ret;
@@ -123,19 +136,21 @@ static u32 frames_send_each(struct frames_out *o, u32 from)
 	return 1;
 }
 
-u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
-		     const struct roce_batch *batch)
+u32 roce_send_frames(struct fabric *f, struct roce_wire *w, struct watch *by,
+		     const struct cap_rec *rec, const struct roce_batch *batch)
 {
-	struct frames_out o = { .f = f,
-				.w = w,
-				.fd = fd,
-				.v4 = gid_is_v4(rec->dgid),
-				.tclass = rec->av.traffic_class,
-				.head = ROCE_ETH + roce_ip_udp(rec->dgid),
-				.batch = batch,
-				.to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) },
-				.to6 = { .sin6_family = AF_INET6,
-					 .sin6_port = htons(ROCE_UDP_PORT) } };
+	struct frames_out o = {
+		.f = f,
+		.w = w,
+		.fd = by->fd,
+		.sums = by == &w->box.w ? &w->sums : &container_of(by, struct roce_flow, w)->sums,
+		.v4 = gid_is_v4(rec->dgid),
+		.tclass = rec->av.traffic_class,
+		.head = ROCE_ETH + roce_ip_udp(rec->dgid),
+		.batch = batch,
+		.to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) },
+		.to6 = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) }
+	};
 	u32 done = 0, n = 1;
 
 	memcpy(&o.to4.sin_addr, rec->dgid + 12, 4);

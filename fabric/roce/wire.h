@@ -115,10 +115,14 @@ struct roce_drop_note {
 	u64 at, same_at;
 };
 
-/** struct roce_flow - a socket that sends from a source port; it receives nothing. */
+/**
+ * struct roce_flow - a socket that sends from a source port; it receives nothing.
+ * @sums: what it sends has UDP checksums
+ */
 struct roce_flow {
 	struct watch w; /* w.fd: -1: not in use */
 	struct roce_wire *wire;
+	bool sums;
 	u16 port;
 	u64 used_at;
 };
@@ -127,12 +131,14 @@ struct roce_flow {
  * struct roce_wire - a wire.
  * @dev, @port: the port that has its address
  * @full: of the socket that was full; NULL: none
+ * @sums: what box.w sends has UDP checksums
  */
 struct roce_wire {
 	struct roce_inbox box;
 	char text[INET6_ADDRSTRLEN];
 	u32 dev, port;
 	struct watch *full;
+	bool sums;
 	struct roce_flow flow[ROCE_FLOWS];
 	/* The burst that was sent in part before the socket was full. */
 	u32 part_qpn, part_psn, part_sent;
@@ -204,12 +210,12 @@ struct roce_batch {
 /* --- send.c --- */
 
 /**
- * roce_send_frames() - send frames by a socket.
+ * roce_send_frames() - send frames by a socket of the wire.
  * @rec: their destination and traffic class
  * Return: how many it has taken or refused; fewer: it is full.
  */
-u32 roce_send_frames(struct fabric *f, struct roce_wire *w, int fd, const struct cap_rec *rec,
-		     const struct roce_batch *batch);
+u32 roce_send_frames(struct fabric *f, struct roce_wire *w, struct watch *by,
+		     const struct cap_rec *rec, const struct roce_batch *batch);
 
 /** roce_ip_udp() - bytes of the IP and UDP headers of packets between such addresses. */
 static inline u32 roce_ip_udp(const u8 gid[16])
