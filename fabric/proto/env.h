@@ -28,4 +28,13 @@
 #define PROTO_REAL_ENV	   "RDMAEMU_REAL_SOCKET"
 #define PROTO_REAL_RUN_ENV "RDMAEMU_REAL_RUN"
 
+/*
+ * For a program that has real and emulated devices (libdispatch/): the shim's path, and what
+ * PROTO_ENV, PROTO_NODE_ENV and PROTO_RUN_ENV say to other programs.
+ */
+#define PROTO_BESIDE_LIB_ENV  "RDMAEMU_BESIDE_LIBRARY"
+#define PROTO_BESIDE_ENV      "RDMAEMU_BESIDE_SOCKET"
+#define PROTO_BESIDE_NODE_ENV "RDMAEMU_BESIDE_NODE"
+#define PROTO_BESIDE_RUN_ENV  "RDMAEMU_BESIDE_RUN"
+
 #endif

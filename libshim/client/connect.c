@@ -40,7 +40,7 @@ static void hello_copy_name(char *dst, size_t size, const char *src)
 
 static int client_send_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 {
-	const char *run = getenv(PROTO_RUN_ENV);
+	const char *run = shim_setting(PROTO_RUN_ENV);
 	struct stat ns = { 0 };
 
 	if (sys_getrandom(&cookie, sizeof(cookie)) != sizeof(cookie))
@@ -55,7 +55,7 @@ static int client_send_hello(struct proto_msg *m, int fds[RPC_MAX_FDS])
 	m->hello.pidns = ns.st_ino;
 	m->hello.cookie_addr = (u64)(uintptr_t)&cookie;
 	m->hello.cookie = cookie;
-	hello_copy_name(m->hello.node, sizeof(m->hello.node), getenv(PROTO_NODE_ENV));
+	hello_copy_name(m->hello.node, sizeof(m->hello.node), shim_setting(PROTO_NODE_ENV));
 	hello_copy_name(m->hello.name, sizeof(m->hello.name), program_invocation_short_name);
 	m->hello.run = run ? (u32)strtoul(run, NULL, 10) : 0;
 	return shim_rpc_call(m, -1, fds, RPC_MAX_FDS);
@@ -187,7 +187,7 @@ int shim_client_connect(void)
 
 	if (likely(load_acquire(&shim.live)))
 		return load_relaxed(&shim.fatal) ? -EIO : 0;
-	path = getenv(PROTO_ENV);
+	path = shim_setting(PROTO_ENV);
 	if (!path || !*path)
 		return -ENOSYS;
 	shim_client_lock();

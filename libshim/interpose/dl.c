@@ -76,7 +76,8 @@ static const char *dlopen_redirect(const char *file)
 		return NULL;
 	base = strrchr(file, '/');
 	base = base ? base + 1 : file;
-	if (is_soname(base, "libibverbs.so") || is_soname(base, "librdmacm.so")) {
+	if (is_soname(base, "libibverbs.so") ||
+	    (interpose_has_cm && is_soname(base, "librdmacm.so"))) {
 		dlopen_keep_file(base[3] == 'i' ? REAL_VERBS : REAL_CM, file);
 		return interpose_soname; /* already loaded, libc finds it by SONAME */
 	}

@@ -17,7 +17,7 @@
 #include "libshim/interpose/export.h"
 
 /**
- * interpose_soname - the library that this is linked into; dlopen() of an RDMA library yields it.
+ * interpose_soname - the library that this is linked into; dlopen() of libibverbs yields it.
  */
 extern const char interpose_soname[];
 /**
@@ -25,6 +25,9 @@ extern const char interpose_soname[];
  * tap does: what it passes calls on to is what the program has chosen.
  */
 extern const bool interpose_follows;
+
+/** interpose_has_cm - dlopen() of librdmacm yields it as well. */
+extern const bool interpose_has_cm;
 
 /** dlopen_also - further libraries, up to NULL, for which dlopen() yields it; or NULL. */
 extern const char *const *dlopen_also;
@@ -62,6 +65,16 @@ enum real_lib {
 	REAL_MLX5, /* libmlx5.so.1 */
 	REAL_EFA, /* libefa.so.1 */
 };
+
+/* --- beside.c --- */
+
+/**
+ * shim_setting() - a variable that `rdmaemu run` has set for the shim: the value of PROTO_ENV,
+ * PROTO_NODE_ENV or PROTO_RUN_ENV, or of what takes its place in a shim that is not preloaded.
+ * Another variable has no value there: memory that a real device has pinned cannot be lent.
+ * Return: NULL: not set.
+ */
+const char *shim_setting(const char *name);
 
 /* --- dl.c --- */
 

@@ -10,6 +10,7 @@
 #include "libshim/lend/threads.h"
 
 #include "fabric/proto/env.h"
+#include "libshim/interpose/interpose.h"
 
 #include <gnu/libc-version.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static bool libc_lets_stop(void)
 
 static enum lend_mode mode_find(void)
 {
-	const char *text = getenv(PROTO_LEND_ENV);
+	const char *text = shim_setting(PROTO_LEND_ENV);
 
 	if (text && !strcmp(text, "auto"))
 		return LEND_AUTO;
