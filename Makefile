@@ -45,6 +45,7 @@ BIN	:= $(BUILD)/bin/rdmaemu
 REPLAY	:= $(BUILD)/bin/rdmaemu-replay
 LIB	:= $(BUILD)/lib/librdmaemu.so
 TAP	:= $(BUILD)/lib/librdmaemu-tap.so
+DISPATCH := $(BUILD)/lib/librdmaemu-dispatch.so
 
 # For tests that control their fabric.
 VERSION	:= $(shell sed -n 's/^\#define RDMAEMU_VERSION "\(.*\)".*/\1/p' fabric/proto/version.h)
@@ -77,6 +78,8 @@ VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
 TAP_OBJ	     := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
 		libshim/interpose/dl.c libshim/interpose/exec.c libshim/interpose/maps.c $(addprefix fabric/proto/,program.c preload.c \
 		control_call.c calls.c finding.c) traces/vtrace/write.c traces/vtrace/command_line.c)
+DISPATCH_OBJ := $(call objs,$(call sources,libdispatch) libshim/interpose/real_symbol.c libshim/interpose/dl.c \
+		libshim/interpose/exec.c $(addprefix fabric/proto/,program.c preload.c))
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))
 
@@ -89,7 +92,7 @@ $(call objs,$(addprefix libshim/verbs/,ah.c context.c cq.c device.c dm.c domain.
 $(call objs,emulator/transport/straight.c): OPT += -fno-tree-slp-vectorize
 
 .PHONY: all
-all: $(BIN) $(REPLAY) $(LIB) $(TAP) $(CTL).so $(CTL).a ## build (the default)
+all: $(BIN) $(REPLAY) $(LIB) $(TAP) $(DISPATCH) $(CTL).so $(CTL).a ## build (the default)
 
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
@@ -113,6 +116,12 @@ $(TAP): $(TAP_OBJ) $(VERSION_SCRIPT) libtap/direct/vendors.map
 	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu-tap.so \
 		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--version-script=libtap/direct/vendors.map -Wl,--as-needed \
 		$(if $(SAN),,-Wl,-z,defs) -lz
+
+$(DISPATCH): $(DISPATCH_OBJ) $(VERSION_SCRIPT)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -o $@ $(filter %.o,$^) -Wl,-soname,librdmaemu-dispatch.so \
+		-Wl,--version-script=$(VERSION_SCRIPT) -Wl,--as-needed $(if $(SAN),,-Wl,-z,defs)
 
 $(CTL_SO): $(CTL_OBJ) libctl/exports.map
 	@mkdir -p $(@D)

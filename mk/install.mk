@@ -18,6 +18,7 @@ INSTALLED := \
 	755:$(REPLAY):bin/rdmaemu-replay \
 	644:$(LIB):lib/rdmaemu/librdmaemu.so \
 	644:$(TAP):lib/rdmaemu/librdmaemu-tap.so \
+	644:$(DISPATCH):lib/rdmaemu/librdmaemu-dispatch.so \
 	644:$(CTL_SO):$(LIBDIR)/$(notdir $(CTL_SO)) \
 	link:$(notdir $(CTL_SO)):$(LIBDIR)/$(CTL_ABI) \
 	link:$(CTL_ABI):$(LIBDIR)/$(notdir $(CTL)).so \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 
-LINT_DIRS := emulator traces fabric libshim libctl libtap tests
+LINT_DIRS := emulator traces fabric libshim libctl libtap libdispatch tests
 LINT_SRC := $(call sources,$(LINT_DIRS))
 LINT_ALL := $(LINT_SRC) $(sort $(shell find $(LINT_DIRS) include -name '*.h'))
 

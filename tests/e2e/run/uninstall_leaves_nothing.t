@@ -11,6 +11,7 @@ makes() {
 check "make install" makes install DESTDIR="$root" PREFIX=/usr
 
 for file in bin/rdmaemu bin/rdmaemu-replay lib/rdmaemu/librdmaemu.so lib/rdmaemu/librdmaemu-tap.so \
+	lib/rdmaemu/librdmaemu-dispatch.so \
 	lib/librdmaemu-ctl.a lib/pkgconfig/rdmaemu-ctl.pc include/rdmaemu.h share/bash-completion/completions/rdmaemu \
 	share/zsh/site-functions/_rdmaemu share/fish/vendor_completions.d/rdmaemu.fish; do
 	check "it has $file" test -s "$root/usr/$file"

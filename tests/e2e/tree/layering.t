@@ -122,6 +122,8 @@ nothing "its users include the tap, how the shim stands between, the table of ca
 nothing "its checker includes the tap, the table of calls, and the table of findings" includes libtap/check \
 	"$(in_folders 'libtap|libtap/check|traces/calls')|fabric/proto/finding\.h|emulator/types\.h"
 nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
+nothing "the dispatcher includes itself, how the shim stands between, and the names of variables" includes libdispatch \
+	"$(in_folders libdispatch)|libshim/interpose/(interpose|export)\.h|fabric/proto/env\.h|emulator/types\.h"
 nothing "the recorder includes itself, traces, and the tap" includes traces/record \
 	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|devices|object_table|next_symbol)\.h|emulator/types\.h"
 nothing "the replay includes itself, traces, and how to spin" includes traces/replay \
@@ -131,7 +133,7 @@ nothing "libctl includes itself, its header and what asks the fabric process" in
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'
 nothing "rdmaemu.h includes nothing of ours" grep -n '#[[:space:]]*include[[:space:]]*"' include/rdmaemu.h
 nothing "no file includes by relative path" grep -rnE --include='*.[ch]' '#[[:space:]]*include[[:space:]]*"\.' \
-	emulator fabric libshim libctl libtap traces
+	emulator fabric libshim libctl libtap libdispatch traces
 
 tap python3 tests/lib/py/symbols.py --self-test
 tap python3 tests/lib/py/symbols.py tests/e2e/tree/layers "$BUILD/obj"

@@ -36,7 +36,7 @@ COMMENT = re.compile(r'(?:<!--|\.\\") (not run|fails|output differs|given|file|n
 BACKGROUND = re.compile(r'&(?: sleep \d+)?\s*(?:#.*)?$')
 LINK = re.compile(r'\[[^\]]*\]\(([^)\s]+)\)')
 MANUAL = re.compile(r'\b(rdmaemu(?:-[a-z]+)?)\(([1-8])\)')
-PATH = re.compile(r'`((?:docs|man|tests|examples|emulator|fabric|libshim|libctl|libtap|traces|profiles|include|mk)'
+PATH = re.compile(r'`((?:docs|man|tests|examples|emulator|fabric|libshim|libctl|libtap|libdispatch|traces|profiles|include|mk)'
                   r'/[\w./-]*\w)(?:\([\w]*\))?`')
 failed = 0
 
