@@ -166,6 +166,7 @@ $(foreach p,$(APP_SRC:tests/verbs/%.c=%),$(eval $(call app_program,$(p))))
 $(CM_BIN): $(CM_COMMON)
 $(filter $(T)/app_check_%,$(APP_BIN)): $(call objs,tests/lib/c/seed.c)
 $(CM_BIN) $(T)/app_check_identifiers: APP_LIBS := -lrdmacm
+$(T)/app_device_beside: APP_LIBS := -lcunit
 $(APP_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

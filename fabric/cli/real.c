@@ -168,12 +168,11 @@ static bool real_needs_tap(const struct opts *o)
 	return o->real_names[0] || (o->real_direct[0] && strcmp(o->real_direct, "allow") != 0);
 }
 
-/* @fabric: the run has a fabric */
-static int real_choose_devices(struct opts *o, bool fabric)
+/* Return: 0, or -1 after one line on stderr. */
+static int real_set_env(const struct opts *o)
 {
 	char tap[PATH_MAX];
 
-	o->real = REAL_YES;
 	if (real_needs_tap(o)) {
 		if (run_find_tap(tap))
 			return -1;
@@ -190,18 +189,59 @@ static int real_choose_devices(struct opts *o, bool fabric)
 		/* It may have named devices. */
 		return print_error("environment: %s", strerror(errno));
 	}
+	return 0;
+}
+
+/* @fabric: the run has a fabric */
+static int real_choose_devices(struct opts *o, bool fabric)
+{
+	o->real = REAL_YES;
+	if (real_set_env(o))
+		return -1;
 	if (fabric)
 		real_choose_fabric(o);
 	return 0;
 }
 
-static void real_explain(const struct real_devices *d)
+static void real_explain(const struct real_devices *d, bool both)
 {
 	if (d->n)
-		fprintf(stderr, "rdmaemu: on real devices: %s%s%s\n", d->names,
-			d->n_ghosts ? "; " : "", d->ghosts);
+		fprintf(stderr, "rdmaemu: on real devices: %s%s%s%s\n", d->names,
+			both ? "; and on the emulator" : "", d->n_ghosts ? "; " : "", d->ghosts);
 	else
 		fprintf(stderr, "rdmaemu: on the emulator: no RDMA device: %s\n", d->why_none);
+}
+
+static int real_print_none(const struct opts *o, const char *verb, const struct real_devices *d)
+{
+	return print_error("%s: %s%s%s: no RDMA device: %s", verb, real_source(o),
+			   o->real_names[0] ? "=" : "", o->real_names, d->why_none);
+}
+
+/*
+ * Real and emulated devices. The run has a fabric of emulated devices as one without --real, and
+ * its options are about that. The checker would see calls for both as for one.
+ */
+static int real_choose_both(struct opts *o, const char *verb, struct real_devices *d)
+{
+	if (o->check[0])
+		return print_error("%s: --check: expected one kind of devices, not two with "
+				   "--emulate",
+				   verb);
+	if (o->level[OPT_LEND] == LEVEL_FLAG)
+		return print_error("%s: --lend: expected no real devices, which have --emulate "
+				   "next to them",
+				   verb);
+	real_devices_probe(d, o->real_names);
+	if (!d->n && o->real != REAL_AUTO)
+		return real_print_none(o, verb, d);
+	if (o->explain)
+		real_explain(d, true);
+	o->emulate = d->n;
+	if (!d->n)
+		return real_choose_emulator(o);
+	o->real = REAL_NO;
+	return real_set_env(o);
 }
 
 int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabric)
@@ -213,8 +253,12 @@ int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabri
 
 	if (o->real == REAL_NO && o->level[OPT_REAL_DIRECT] == LEVEL_FLAG)
 		return print_error("%s: --real-direct: expected --real with it", verb);
+	if (o->real == REAL_NO && o->emulate)
+		return print_error("%s: --emulate: expected --real with it", verb);
 	if (o->real == REAL_NO)
 		return real_choose_emulator(o);
+	if (o->emulate)
+		return real_choose_both(o, verb, &d);
 	if (!is_auto && real_check_options(o, verb, taken, false))
 		return -1;
 	must = (must || o->real_names[0]) && !(fabric && o->dry_run);
@@ -222,12 +266,11 @@ int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabri
 		return real_choose_devices(o, fabric);
 	real_devices_probe(&d, o->real_names);
 	if (!d.n && !is_auto && must)
-		return print_error("%s: %s%s%s: no RDMA device: %s", verb, real_source(o),
-				   o->real_names[0] ? "=" : "", o->real_names, d.why_none);
+		return real_print_none(o, verb, &d);
 	if (d.n && is_auto && real_check_options(o, verb, taken, true))
 		return -1;
 	if (o->explain)
-		real_explain(&d);
+		real_explain(&d, false);
 	if (!d.n && is_auto)
 		return real_choose_emulator(o);
 	return real_choose_devices(o, fabric);

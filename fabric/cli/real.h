@@ -7,7 +7,8 @@
 
 /**
  * real_choose() - decide whose devices a program gets, and check that the options agree.
- * @o: @real is REAL_YES, REAL_RULES or REAL_NO afterwards
+ * @o: @real is REAL_YES, REAL_RULES or REAL_NO afterwards. With REAL_NO and @emulate the program
+ *	has real devices as well
  * @verb: for messages
  * @must: real devices must exist unless the emulator may take their place
  * @may_have_fabric: the run may have fault rules and a journal. Then @real is REAL_RULES if options

@@ -71,11 +71,16 @@ int run_find_shim(char lib[PATH_MAX])
 	return run_check_lib(path, lib);
 }
 
-int run_find_tap(char lib[PATH_MAX])
+static int run_find_lib(const char *name, char lib[PATH_MAX])
 {
 	char path[PATH_MAX];
 
-	return run_path_next_to("librdmaemu-tap.so", path) ? -1 : run_check_lib(path, lib);
+	return run_path_next_to(name, path) ? -1 : run_check_lib(path, lib);
+}
+
+int run_find_tap(char lib[PATH_MAX])
+{
+	return run_find_lib("librdmaemu-tap.so", lib);
 }
 
 /* Whether a library is already in LD_PRELOAD. */
@@ -148,29 +153,48 @@ static int run_set_check_env(const struct opts *o)
 	return run_preload(lib) ? print_error("environment: %s", strerror(errno)) : 0;
 }
 
+/*
+ * Where the program's shim finds what. It is preloaded, or else the dispatcher, which loads the
+ * shim next to the libraries of real devices: those may be an outer run's, with its variables.
+ */
+static int run_set_shim_env(const struct opts *o, const char *sock, const char *tree)
+{
+	char shim[PATH_MAX], dispatch[PATH_MAX];
+
+	if (run_find_shim(shim) || (o->emulate && run_find_lib("librdmaemu-dispatch.so", dispatch)))
+		return -1;
+	if (o->emulate)
+		return run_preload(dispatch) || setenv(PROTO_BESIDE_LIB_ENV, shim, 1) ||
+				       setenv(PROTO_BESIDE_ENV, sock, 1) ||
+				       setenv(PROTO_BESIDE_NODE_ENV, o->node, 1)
+			       ? print_error("environment: %s", strerror(errno))
+			       : 0;
+	return run_preload(shim) || unsetenv(PROTO_REAL_ENV) || setenv(PROTO_ENV, sock, 1) ||
+			       setenv(PROTO_SYSFS_ENV, tree, 1) ||
+			       (o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1)) ||
+			       (o->lend[0] && setenv(PROTO_LEND_ENV, o->lend, 1))
+		       ? print_error("environment: %s", strerror(errno))
+		       : 0;
+}
+
 /* @m: the answer to PROTO_LEASE */
 static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 		       const struct proto_msg *m)
 {
 	bool apart = (m->flags & PROTO_F_ISOLATED) && !o->control;
-	char lib[PATH_MAX], tree[PATH_MAX], sock[PATH_MAX], number[16];
+	char tree[PATH_MAX], sock[PATH_MAX], number[16];
 
 	if (o->real == REAL_RULES)
 		return run_set_real_env(p);
-	if (run_find_shim(lib))
-		return -1;
 	if (statedir_node_sysfs(tree, p->sysfs, o->node))
 		return print_error("path %s/nodes/... is too long", p->sysfs);
 	snprintf(sock, sizeof(sock), "%s", p->sock);
 	if (apart && statedir_node_sock(sock, p->programs, o->node))
 		return print_error("path %s/... is too long", p->programs);
-	if ((o->node[0] && setenv(PROTO_NODE_ENV, o->node, 1)) ||
-	    (o->lend[0] && setenv(PROTO_LEND_ENV, o->lend, 1)))
-		return print_error("environment: %s", strerror(errno));
 	snprintf(number, sizeof(number), "%u", m->lease.number);
-	if (run_preload(lib) || unsetenv(PROTO_REAL_ENV) ||
-	    setenv(PROTO_NODE_NUMBER_ENV, number, 1) || setenv(PROTO_ENV, sock, 1) ||
-	    setenv(PROTO_SYSFS_ENV, tree, 1) || setenv("RDMAEMU_FABRIC", o->fabric, 1) ||
+	if (run_set_shim_env(o, sock, tree))
+		return -1;
+	if (setenv(PROTO_NODE_NUMBER_ENV, number, 1) || setenv("RDMAEMU_FABRIC", o->fabric, 1) ||
 	    setenv("RDMAEMU_DIR", p->dir, 1))
 		return print_error("environment: %s", strerror(errno));
 	return 0;
@@ -221,7 +245,9 @@ static int run_end_lease_setup(const struct opts *o, int sock, u32 flags, bool p
  */
 static int run_set_number(const struct opts *o, u32 *run)
 {
-	const char *var = o->real == REAL_RULES ? PROTO_REAL_RUN_ENV : PROTO_RUN_ENV;
+	const char *var = o->real == REAL_RULES ? PROTO_REAL_RUN_ENV
+			  : o->emulate		? PROTO_BESIDE_RUN_ENV
+						: PROTO_RUN_ENV;
 	const char *outer = getenv(var);
 	char text[16];
 	u64 n;

@@ -26,7 +26,8 @@ static const struct verb verbs[] = {
 		  "With --real nothing is preloaded and no fabric is used: the program sees what "
 		  "it would see without rdmaemu. With fault rules as well, its calls and work "
 		  "requests fail as they say, and with --explain a fabric keeps the journal of "
-		  "those that fail.\n"
+		  "those that fail. With --emulate the program has real and emulated devices in "
+		  "one list; all other options are about the emulated ones then.\n"
 		  "Exit status of rdmaemu itself: 2 if there is no device for --real; 99 if "
 		  "--check "
 		  "has found errors; 123 if a "
@@ -37,7 +38,8 @@ static const struct verb verbs[] = {
 	  .flags = VERB_COMMON | VERB_NEW_FABRIC | RULES | VERB_CAPTURE | OPT_BIT(OPT_NODE) |
 		   OPT_BIT(OPT_EXPLAIN) | OPT_BIT(OPT_MUST_FIRE) | OPT_BIT(OPT_FRESH) |
 		   OPT_BIT(OPT_CONTROL) | OPT_BIT(OPT_REAL) | OPT_BIT(OPT_REAL_DIRECT) |
-		   OPT_BIT(OPT_JUNIT) | OPT_BIT(OPT_TAP) | OPT_BIT(OPT_REPORT) | CHECK | LEND,
+		   OPT_BIT(OPT_EMULATE) | OPT_BIT(OPT_JUNIT) | OPT_BIT(OPT_TAP) |
+		   OPT_BIT(OPT_REPORT) | CHECK | LEND,
 	  .group = GROUP_RUN,
 	  .arg = ARG_PROGRAM,
 	  .expected = "a program",

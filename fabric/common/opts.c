@@ -134,6 +134,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_REAL_DIRECT] = { "real-direct", 0, "allow|hide|refuse", "RDMAEMU_REAL_DIRECT", false,
 			      "whether a program on real devices may use them past libibverbs, by "
 			      "libmlx5 or libefa (default: allow)" },
+	[OPT_EMULATE] = { "emulate", 0, NULL, NULL, false,
+			  "with --real: emulated devices next to the real ones" },
 	[OPT_TIMEOUT] = { "timeout", 0, "SECONDS", NULL, false,
 			  "longest time that a call may wait (default: 60)" },
 	[OPT_OUT] = { "out", 'o', "DIR", NULL, false,

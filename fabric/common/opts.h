@@ -95,6 +95,7 @@ enum opt_id {
 	OPT_PACE,
 	OPT_REAL,
 	OPT_REAL_DIRECT,
+	OPT_EMULATE,
 	OPT_TIMEOUT,
 	OPT_OUT,
 	OPT_PAYLOAD,
@@ -270,6 +271,7 @@ struct opts {
 	bool pace; /* as recorded */
 	enum opts_real real;
 	char real_names[512]; /* of those to show, with commas between; "": all */
+	bool emulate; /* emulated devices next to the real ones */
 	char real_direct[8]; /* allow, hide or refuse; "": not given */
 	bool capabilities; /* compare them in any case */
 	u32 timeout; /* seconds */

@@ -322,6 +322,7 @@ static const struct opt_value {
 	[OPT_PACE] = BY(opt_set_pace, "fast or recorded"),
 	[OPT_REAL] = BY(opt_set_real, "auto, yes, no, or names of devices, with commas between"),
 	[OPT_REAL_DIRECT] = BY(opt_set_real_direct, "allow, hide or refuse"),
+	[OPT_EMULATE] = A_SWITCH(emulate),
 	[OPT_TIMEOUT] = A_NUMBER(32, timeout, 1, 86400, "seconds, 1 to 86400"),
 	[OPT_OUT] = A_TEXT(out, "a directory"),
 	[OPT_WIRE] = A_SWITCH(wire),
