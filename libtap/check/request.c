@@ -11,12 +11,15 @@
 
 /* --- the state of the queue pair --- */
 
+/* Queue pairs of iWARP are not judged: siw answers queries of their state with IBV_QPS_RESET. */
 static bool request_is_early(const struct check_obj *qp, bool send, enum ibv_qp_state *state)
 {
+	struct ibv_qp *q = (void *)(uintptr_t)qp->tap->key;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	if (ibv_query_qp((void *)(uintptr_t)qp->tap->key, &attr, IBV_QP_STATE, &init))
+	if (q->context->device->transport_type == IBV_TRANSPORT_IWARP ||
+	    ibv_query_qp(q, &attr, IBV_QP_STATE, &init))
 		return false;
 	*state = attr.qp_state;
 	return attr.qp_state == IBV_QPS_RESET ||
