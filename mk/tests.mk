@@ -128,6 +128,7 @@ $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
 WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input test_peers)
 $(WIRE_UNITS): $(call objs,$(WIRE_SRC))
 $(WIRE_UNITS): UNIT_LIBS := $(WIRE_LIBS)
+$(U)/traces/record/test_poll: $(call objs,traces/record/poll.c)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \
 	profile_builtin.c text_io.c json.c parse.c))

@@ -50,9 +50,16 @@ void rec_poll_cq_end(struct tap_poll *p)
 	}
 }
 
+/*
+ * Finds the CQ before the call: an acknowledgement lets another thread's ibv_destroy_cq() return,
+ * after which the table has no such object.
+ */
 enum tap_verdict rec_cq_begin(struct tap_cqop *p)
 {
-	rec_span_keep(&p->op.scratch[TAP_RECORD], rec_span_begin());
+	struct tap_scratch *mine = &p->op.scratch[TAP_RECORD];
+
+	rec_span_keep(mine, rec_span_begin());
+	mine->word[2] = p->what == TAP_CQ_EVENT ? 0 : tap_obj_ord(VOBJ_CQ, p->cq);
 	return TAP_PASS;
 }
 
@@ -63,7 +70,8 @@ void rec_cq_end(struct tap_cqop *p)
 		[TAP_CQ_EVENT] = VT_CQ_EVENT,
 		[TAP_CQ_ACK] = VT_ACK,
 	};
-	struct vt_cqop op = { .n = p->n, .ret = p->ret };
+	const struct tap_scratch *mine = &p->op.scratch[TAP_RECORD];
+	struct vt_cqop op = { .cq = (u32)mine->word[2], .n = p->n, .ret = p->ret };
 
 	if (p->what == TAP_CQ_EVENT) {
 		/* A non-blocking call found no event: like an empty poll, it is not recorded. */
@@ -71,7 +79,8 @@ void rec_cq_end(struct tap_cqop *p)
 			return;
 		op.ret = p->ret ? -p->err : 0;
 		op.obj2 = tap_obj_ord(VOBJ_CH, p->channel);
+		if (!p->ret)
+			op.cq = tap_obj_ord(VOBJ_CQ, p->cq);
 	}
-	op.cq = p->what == TAP_CQ_EVENT && p->ret ? 0 : tap_obj_ord(VOBJ_CQ, p->cq);
-	rec_cqop_record(kinds[p->what], rec_span_kept(&p->op.scratch[TAP_RECORD]), &op);
+	rec_cqop_record(kinds[p->what], rec_span_kept(mine), &op);
 }
