@@ -26,7 +26,7 @@
 #include "emulator/peer.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 13u
+#define HCA_VERSION 14u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -266,7 +266,7 @@ struct hca {
 	struct hca_tab tab[TAB_COUNT];
 	u8 tm_hdr[32]; /* header of the tag-matching message in progress */
 	u32 flow_seq;
-	u32 pad2;
+	u32 mcast_moves; /* ports given to queue pairs of datagrams, which may be in groups */
 	u64 mod_bits[HCA_MAX_CQ / 64]; /* CQs whose moderated event has a deadline */
 	u64 mod_sum[HCA_MAX_CQ / 64 / 64];
 

@@ -78,6 +78,19 @@ static bool mcast_has_group_room(struct hca *hca, u32 dev, u32 limit)
 	return n < limit;
 }
 
+/* The fabric process joins, and leaves, groups on the wires. */
+static void mcast_kick(struct engine *e)
+{
+	if (e->hca->wires.n)
+		e->kick = true;
+}
+
+void mcast_move(struct engine *e)
+{
+	e->hca->mcast_moves++;
+	mcast_kick(e);
+}
+
 int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 {
 	struct hca *hca = e->hca;
@@ -108,9 +121,7 @@ int cmd_attach_mcast(struct engine *e, u32 client, struct hca_cmd *cmd)
 	m->lid = c->lid;
 	m->qpn = qp->qpn;
 	tab_own(hca, TAB_MCAST, (u32)i, client, qp->dev);
-	/* The fabric process joins the group on the wires. */
-	if (hca->wires.n)
-		e->kick = true;
+	mcast_kick(e);
 	return 0;
 }
 

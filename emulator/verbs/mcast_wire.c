@@ -10,14 +10,17 @@
 #include "emulator/qp.h"
 #include "emulator/verbs/verbs.h"
 
-/* Whether a queue pair is at the port of a wire that joins groups of IPv4. */
+/*
+ * Whether a queue pair is at the port of a wire that joins groups of IPv4. One in RESET can still
+ * be given any port of its device, when no error would tell the program of a missing place.
+ */
 static bool wire_has_qp(const struct hca *hca, u32 wire, const struct hca_qp *qp)
 {
 	const u8 *gid = hca->wires.gid[wire];
 	u8 port;
 
 	return gid_is_v4(gid) && hca_find_gid(hca, gid, &port) == (int)qp->dev &&
-	       port == qp->attr.port_num;
+	       (qp->state == QPS_RESET || port == qp->attr.port_num);
 }
 
 /**

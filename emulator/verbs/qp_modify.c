@@ -357,6 +357,8 @@ int cmd_modify_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	qp_modify_apply(e->hca, qp, a, mask);
 	if (mask & QPA_RATE_LIMIT)
 		pace_changed(e, qp);
+	if ((mask & QPA_PORT) && qp->type == QPT_UD)
+		mcast_move(e);
 	qp_enter_state(e, qp, from, to);
 	/* Run work that waited for this state: sends in SQD, the flush in ERR. */
 	if (to == QPS_RTS || to == QPS_SQD || to == QPS_ERR || to == QPS_SQE)

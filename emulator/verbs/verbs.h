@@ -74,13 +74,19 @@ void qp_adopt_redo(struct hca *hca, struct hca_qp *qp);
 /** qp_clear() - a QP in RESET has no attributes, and nothing under way. */
 void qp_clear(struct engine *e, struct hca_qp *qp);
 
+/* --- mcast.c --- */
+
+/** mcast_move() - a queue pair has a port: wires of it join the groups that it is in already. */
+void mcast_move(struct engine *e);
+
 /* --- mcast_wire.c --- */
 
 #define HCA_WIRE_GROUPS 32u /* multicast groups that all wires join */
 
 /**
- * mcast_has_wire_room() - whether the wires of a QP's port can join a group that it is to be in: it
- * has a place, or there is one for it, which is not left to other clients.
+ * mcast_has_wire_room() - whether the wires of a QP's port, or of all ports that a QP in RESET may
+ * be given, can join a group that it is to be in: it has a place, or there is one for it, which is
+ * not left to other clients.
  */
 bool mcast_has_wire_room(struct hca *hca, u32 client, const struct hca_qp *qp, const u8 gid[16]);
 

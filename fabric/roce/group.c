@@ -15,7 +15,8 @@ bool roce_groups_changed(const struct fabric *f)
 	const struct hca_tab *t = &f->hca->tab[TAB_MCAST];
 
 	return load_relaxed(&t->n) != f->roce->members ||
-	       load_relaxed(&t->cursor) != f->roce->cursor;
+	       load_relaxed(&t->cursor) != f->roce->cursor ||
+	       load_relaxed(&f->hca->mcast_moves) != f->roce->moves;
 }
 
 /* Return: a socket that receives what the group gets on the wire's interface, or -errno. */
@@ -159,6 +160,7 @@ void roce_groups_update(struct fabric *f)
 
 	f->roce->members = t->n;
 	f->roce->cursor = t->cursor;
+	f->roce->moves = f->hca->mcast_moves;
 	for (g = f->roce->group; g < f->roce->group + ROCE_GROUPS; g++)
 		g->client = 0;
 	/* Places that are left can be taken at once, and what each client has is known by then. */

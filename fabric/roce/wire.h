@@ -179,6 +179,7 @@ struct roce {
 	struct roce_rate rate[ROCE_RATES];
 	struct roce_group group[ROCE_GROUPS];
 	u32 members, cursor; /* of the table of memberships, when the groups were last joined */
+	u32 moves; /* hca->mcast_moves then */
 	bool due; /* datagrams wait for the token */
 	u8 *bytes; /* of the datagrams that are being delivered */
 	u64 retry_at; /* when the engine can be asked again; NEVER: it has taken all */

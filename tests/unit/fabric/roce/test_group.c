@@ -6,16 +6,27 @@
 #define GREEDY 1u /* clients */
 #define MODEST 2u
 
-static struct emu_qp datagrams(u32 client)
+static struct emu_qp datagrams_in_reset(u32 client)
 {
-	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = 1, .qkey = WIRE_QKEY };
 	struct emu_conn o = emu_conn_defaults;
-	struct emu_qp q;
 
 	o.type = QPT_UD;
-	q = emu_qp_new(wire.m, client, &o, 4);
+	return emu_qp_new(wire.m, client, &o, 4);
+}
+
+static void init(const struct emu_qp *q)
+{
+	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = 1, .qkey = WIRE_QKEY };
+
 	CU_ASSERT_EQUAL(
-		emu_modify(wire.m, &q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
+		emu_modify(wire.m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
+}
+
+static struct emu_qp datagrams(u32 client)
+{
+	struct emu_qp q = datagrams_in_reset(client);
+
+	init(&q);
 	return q;
 }
 
@@ -138,6 +149,28 @@ static void test_programs_that_trust_each_other_may_take_all_places(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* A queue pair in RESET has no port yet, and no modify_qp is to fail for the lack of a place. */
+static void test_a_queue_pair_in_reset_takes_places(void)
+{
+	struct emu_qp early, late;
+	u32 took;
+
+	wire_make();
+	early = datagrams_in_reset(GREEDY);
+	late = datagrams(MODEST);
+	took = ROCE_GROUPS - count_joined();
+	CU_ASSERT_EQUAL(attach(&early, GREEDY, 0, ROCE_GROUPS + 1), took);
+	CU_ASSERT_EQUAL(attach(&late, MODEST, took, 1), 0);
+	init(&early);
+	wire_turn();
+	CU_ASSERT_EQUAL(count_joined(), ROCE_GROUPS);
+	CU_ASSERT(joined(0) && joined(took - 1));
+	detach(&early, GREEDY, 0, took);
+	CU_ASSERT_EQUAL(attach(&late, MODEST, took, 1), 1);
+	detach(&late, MODEST, took, 1);
+	CU_ASSERT(wire_audit());
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -145,6 +178,7 @@ int main(void)
 		  test_a_program_of_an_isolated_fabric_leaves_places_to_others },
 		{ "programs that trust each other may take all places",
 		  test_programs_that_trust_each_other_may_take_all_places },
+		{ "a queue pair in RESET takes places", test_a_queue_pair_in_reset_takes_places },
 		{ NULL, NULL },
 	};
 
