@@ -264,6 +264,14 @@ static bool cm_find_wire(const struct hca *hca, u32 node, const struct cm_addr *
 	return best;
 }
 
+/* Whether a node of the fabric has the address. A peer has that of a host outside. */
+static bool cm_place_is_inside(const struct hca *hca, const struct cm_addr *a)
+{
+	struct cm_place at;
+
+	return cm_place_find(hca, a, &at) && !hca_dev_is_peer(hca, at.dev);
+}
+
 /*
  * Choose the source address of a route to @id->dst. Return: 0 or -errno, of the call; *status: of
  * the event.
@@ -284,7 +292,7 @@ static int cm_resolve_source(struct hca *hca, struct hca_cmid *id, s32 *status)
 	 */
 	if (!cm_addr_is_mcast(&id->dst))
 		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_is_addr, &at);
-	if (!found && !cm_addr_is_mcast(&id->dst) && !cm_place_find(hca, &id->dst, &at))
+	if (!found && !cm_addr_is_mcast(&id->dst) && !cm_place_is_inside(hca, &id->dst))
 		found = cm_find_wire(hca, id->node, &id->dst, &at);
 	if (!found)
 		found = cm_find_gid(hca, id->node, &id->dst, cm_gid_can_reach, &at);
