@@ -25,9 +25,27 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define STEP	   (2u << 20)
 #define STEP_PAGES (STEP / LEND_PAGE)
 #define NOT_LENT   UINT64_MAX
+
+/**
+ * struct step - pages that go back at once: [addr, addr + len), which lie at @off in the file.
+ * @data_to: the file is known to have data from @off to here
+ * @noreserve: how the private mapping is made
+ */
+struct step {
+	u64 addr;
+	u64 len;
+	u64 off;
+	u64 data_to;
+	int prot;
+	bool noreserve;
+};
 
 /* /proc/self/pagemap, proc(5) */
 #define PAGEMAP_PRESENT BIT64(63)
@@ -177,28 +195,44 @@ int lent_pages_lend(const struct lent_range *r, int prot, u64 *done)
 	return ret;
 }
 
-/* Fill private pages from the file, where it has data: [off, off + len). */
-static int step_load(u64 addr, u64 len, u64 off)
+/* Set @at to the next data (SEEK_DATA; -ENXIO: there is none) or hole. Return: 0 or -errno. */
+static int memory_file_seek(u64 *at, int whence)
 {
-	u64 end = off + len, from = off, to;
-	off_t at;
+	off_t found = (off_t)SYS_RET(syscall(SYS_lseek, lent_file.fd, *at, whence));
 
-	while (from < end) {
-		at = (off_t)SYS_RET(syscall(SYS_lseek, lent_file.fd, from, SEEK_DATA));
-		if (at == -ENXIO || (at >= 0 && (u64)at >= end))
-			return 0;
-		if (at < 0)
-			return (int)at;
-		from = (u64)at;
-		at = (off_t)SYS_RET(syscall(SYS_lseek, lent_file.fd, from, SEEK_HOLE));
-		if (at < 0)
-			return (int)at;
-		to = min_u64((u64)at, end);
-		if (memory_file_read(addr + (from - off), to - from, from))
-			return -EIO;
-		from = to;
-	}
+	if (found < 0)
+		return (int)found;
+	*at = (u64)found;
 	return 0;
+}
+
+/*
+ * Fill private pages from the file, where it has data. To find the end of the data the kernel looks
+ * at each page up to there, which may be many steps away: the next ones go on from what this one
+ * has found. Data of mapped memory does not become a hole.
+ */
+static int step_load(struct step *s)
+{
+	u64 end = s->off + s->len, from = s->off, to, addr;
+	int ret = 0;
+
+	for (; from < end && !ret; from = to) {
+		if (from >= s->data_to) {
+			ret = memory_file_seek(&from, SEEK_DATA);
+			if (ret == -ENXIO || from >= end)
+				return 0;
+			s->data_to = from;
+			ret = ret ? ret : memory_file_seek(&s->data_to, SEEK_HOLE);
+			if (ret)
+				return ret;
+		}
+		to = min_u64(s->data_to, end);
+		addr = s->addr + (from - s->off);
+		/* Cheaper than a fault for each page. Older kernels than Linux 5.14 refuse it. */
+		(void)sys_madvise((void *)(uintptr_t)addr, to - from, MADV_POPULATE_WRITE);
+		ret = memory_file_read(addr, to - from, from);
+	}
+	return ret;
 }
 
 static bool is_zero(const u8 *page)
@@ -207,10 +241,10 @@ static bool is_zero(const u8 *page)
 }
 
 /* step_exchange() where the program has closed the file's descriptor: by a copy of the step. */
-static int step_return_copy(u64 addr, u64 len, int prot, int flags)
+static int step_return_copy(const struct step *s, int flags)
 {
-	u8 *to = (u8 *)(uintptr_t)addr, *copy;
-	long at = syscall(SYS_mmap, NULL, len, (long)(PROT_READ | PROT_WRITE),
+	u8 *to = (u8 *)(uintptr_t)s->addr, *copy;
+	long at = syscall(SYS_mmap, NULL, s->len, (long)(PROT_READ | PROT_WRITE),
 			  (long)(MAP_PRIVATE | MAP_ANONYMOUS), -1L, 0L);
 	u64 i;
 	int ret;
@@ -218,39 +252,40 @@ static int step_return_copy(u64 addr, u64 len, int prot, int flags)
 	if (at == -1)
 		return -errno;
 	copy = (u8 *)at;
-	ret = prot & PROT_READ ? 0 : (int)SYS_RET(syscall(SYS_mprotect, addr, len, PROT_READ));
+	ret = s->prot & PROT_READ ? 0
+				  : (int)SYS_RET(syscall(SYS_mprotect, s->addr, s->len, PROT_READ));
 	if (!ret)
-		memcpy(copy, to, len);
+		memcpy(copy, to, s->len);
 	if (!ret)
-		ret = pages_map(addr, len, PROT_READ | PROT_WRITE, flags, -1, 0);
-	for (i = 0; i < len && !ret; i += LEND_PAGE)
+		ret = pages_map(s->addr, s->len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	for (i = 0; i < s->len && !ret; i += LEND_PAGE)
 		if (!is_zero(copy + i))
 			memcpy(to + i, copy + i, LEND_PAGE);
-	if (prot != (PROT_READ | PROT_WRITE))
-		(void)syscall(SYS_mprotect, addr, len, (long)prot);
-	syscall(SYS_munmap, copy, len);
+	if (s->prot != (PROT_READ | PROT_WRITE))
+		(void)syscall(SYS_mprotect, s->addr, s->len, (long)s->prot);
+	syscall(SYS_munmap, copy, s->len);
 	return ret;
 }
 
 /* Exchange a step that is mapped from the file for private pages. Other threads are stopped. */
-static int step_exchange(u64 addr, u64 len, int prot, u64 off, bool noreserve)
+static int step_exchange(struct step *s)
 {
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (noreserve ? MAP_NORESERVE : 0);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (s->noreserve ? MAP_NORESERVE : 0);
 	int ret;
 
 	if (!lent_file_is_open())
-		return step_return_copy(addr, len, prot, flags);
-	ret = pages_map(addr, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+		return step_return_copy(s, flags);
+	ret = pages_map(s->addr, s->len, PROT_READ | PROT_WRITE, flags, -1, 0);
 	if (!ret)
-		ret = step_load(addr, len, off);
-	if (!ret && prot != (PROT_READ | PROT_WRITE))
-		ret = (int)SYS_RET(syscall(SYS_mprotect, addr, len, (long)prot));
+		ret = step_load(s);
+	if (!ret && s->prot != (PROT_READ | PROT_WRITE))
+		ret = (int)SYS_RET(syscall(SYS_mprotect, s->addr, s->len, (long)s->prot));
 	if (ret)
-		pages_map_file(addr, len, prot, off);
+		pages_map_file(s->addr, s->len, s->prot, s->off);
 	return ret;
 }
 
-static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
+static int step_return(struct step *s)
 {
 	int ret = lent_hold();
 
@@ -258,9 +293,7 @@ static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
 		return ret;
 	ret = lend_stop();
 	if (!ret) {
-		ret = step_is_mapped(addr, len, prot, off)
-			      ? step_exchange(addr, len, prot, off, noreserve)
-			      : -EAGAIN;
+		ret = step_is_mapped(s->addr, s->len, s->prot, s->off) ? step_exchange(s) : -EAGAIN;
 		lend_resume();
 	}
 	lent_release();
@@ -269,16 +302,19 @@ static int step_return(u64 addr, u64 len, int prot, u64 off, bool noreserve)
 
 static int mapping_return(const struct lent_range *r, const struct mapping *v)
 {
-	u64 addr = v->from > r->addr ? v->from : r->addr;
-	u64 end = min_u64(v->to, r->addr + r->len), len;
-	int prot = mapping_prot(v), ret = 0;
+	struct step s = { .addr = v->from > r->addr ? v->from : r->addr,
+			  .prot = mapping_prot(v),
+			  .noreserve = r->noreserve };
+	u64 end = min_u64(v->to, r->addr + r->len);
+	int ret = 0;
 
 	/* The program may have moved another part of the file here. */
-	if (addr >= end || v->offset + (addr - v->from) != r->off + (addr - r->addr))
+	if (s.addr >= end || v->offset + (s.addr - v->from) != r->off + (s.addr - r->addr))
 		return 0;
-	for (; addr < end && !ret; addr += len) {
-		len = min_u64(end - addr, STEP);
-		ret = step_return(addr, len, prot, r->off + (addr - r->addr), r->noreserve);
+	for (; s.addr < end && !ret; s.addr += s.len) {
+		s.len = min_u64(end - s.addr, STEP);
+		s.off = r->off + (s.addr - r->addr);
+		ret = step_return(&s);
 	}
 	return ret;
 }

@@ -99,6 +99,35 @@ static void test_untouched(void)
 	munmap(at, BIG);
 }
 
+/* Data and holes that begin and end anywhere, in a region of many exchanges of 2 MiB. */
+static void test_sparse(void)
+{
+	static const struct {
+		uint32_t from;
+		uint32_t pages;
+	} data[] = { { 0, 900 }, { 1025, 1 }, { 1535, 2 }, { 5000, 1300 }, { BIG / PAGE - 7, 7 } };
+	const int n = sizeof(data) / sizeof(*data);
+	uint8_t *at = vb_pages(BIG, PROT_READ | PROT_WRITE);
+	long want = 0, touched;
+	struct ibv_mr *mr;
+	bool good;
+
+	for (int i = 0; i < n; i++) {
+		want += data[i].pages;
+		if (i != 2)
+			fill(at + data[i].from * PAGE, data[i].pages * PAGE, 30 + i);
+	}
+	mr = region_new(at, BIG);
+	good = has_lent(at, BIG, BIG);
+	fill(at + data[2].from * PAGE, data[2].pages * PAGE, 32);
+	good = !ibv_dereg_mr(mr) && vb_is_private(at, BIG) && good;
+	touched = touched_pages(at, BIG);
+	for (int i = 0; i < n; i++)
+		good = filled(at + data[i].from * PAGE, data[i].pages * PAGE, 30 + i) && good;
+	ok(good && touched == want, "data with holes: %ld pages of %ld are touched", touched, want);
+	munmap(at, BIG);
+}
+
 static void test_read_only(void)
 {
 	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
@@ -315,6 +344,7 @@ int main(int argc, char **argv)
 	vb_pair_fresh(&p, a, b);
 	test_whole_pages();
 	test_untouched();
+	test_sparse();
 	test_read_only();
 	test_overlap();
 	test_meanwhile();
