@@ -31,7 +31,7 @@
 #include "emulator/ib.h"
 
 #define SEG_MAGIC	0x47455355u /* "USEG" */
-#define SEG_VERSION	6u
+#define SEG_VERSION	7u
 #define SEG_SIZE	(256ULL << 30) /* at most: a sparse file, only what is touched exists */
 #define SEG_FIRST	(4ULL << 20) /* bytes that every process maps at first; see seg_map.h */
 #define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
@@ -292,7 +292,8 @@ enum seg_lent_why {
 	LENT_WHY_USE, /* it is on demand, or Valgrind runs the program */
 	LENT_WHY_EDGE, /* it is a part of a page */
 	LENT_WHY_KIND, /* a file's, shared, huge, locked, the stack, another region's, ... */
-	LENT_WHY_FILE, /* no memory file, no room in it or in a table, or it takes too long */
+	LENT_WHY_FILE, /* no memory file, or no room in it or in a table */
+	LENT_WHY_COST, /* its exchange would take longer than the program's mode allows */
 	LENT_WHY_BACK, /* it was, until the program changed its mapping or forked */
 	LENT_WHYS
 };

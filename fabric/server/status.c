@@ -211,7 +211,8 @@ static struct json_object *status_json_lent(const struct seg_lent_table *t)
 		[LENT_WHY_USE] = "on demand, or Valgrind",
 		[LENT_WHY_EDGE] = "parts of pages",
 		[LENT_WHY_KIND] = "not private anonymous memory alone",
-		[LENT_WHY_FILE] = "no room for it, or it would take too long",
+		[LENT_WHY_FILE] = "no room for it",
+		[LENT_WHY_COST] = "too large or too often for auto",
 		[LENT_WHY_BACK] = "the program changed its mapping or forked",
 	};
 	struct json_object *o = json_object_new_object(), *kept = json_object_new_object();

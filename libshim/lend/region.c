@@ -340,7 +340,7 @@ static enum seg_lent_why region_try(u32 index, bool may_lend)
 	if (shares_memory || (!lend_can_stop() && !lend_is_alone()))
 		return LENT_WHY_THREADS;
 	if (!lent_cost_is_bearable(to - from))
-		return LENT_WHY_FILE;
+		return LENT_WHY_COST;
 	begin = lent_cost_begin();
 	why = lend_is_quiet() ? region_lend(index) : LENT_WHY_IO;
 	lent_cost_end(begin);

@@ -7,10 +7,11 @@
 trap 'limit "$RDMAEMU" fabric stop >/dev/null 2>&1' EXIT
 "$RDMAEMU" fabric start
 
-# lent [OPTION]... - what the status says of a server that has registered 10000 bytes from a page's start on
+# lent [OPTION]... - what the status says of a server that has registered SIZE bytes from a page's start on
+SIZE=10000
 lent() {
 	local pid
-	"$RDMAEMU" run "$@" -- ibv_rc_pingpong -g 1 -s 10000 -p "$(free_port)" >/dev/null 2>&1 &
+	"$RDMAEMU" run "$@" -- ibv_rc_pingpong -g 1 -s $SIZE -p "$(free_port)" >/dev/null 2>&1 &
 	pid=$!
 	wait_for 60 has_region
 	limit "$RDMAEMU" status -v | grep '^  lent memory'
@@ -34,6 +35,9 @@ none="{'on': False, 'bytes': 0, 'kept': {}}"
 is 'by default none' "$(lent)" "$none"
 is '--lend: whole pages' "$(lent --lend)" "$part"
 is '--lend=auto: the same in a program with one thread' "$(lent --lend=auto)" "$part"
+large="  lent memory: 0 bytes; not lent: 5000000 (too large or too often for auto)
+{'on': True, 'bytes': 0, 'kept': {'too large or too often for auto': 5000000}}"
+is 'and nothing of a large region' "$(SIZE=5000000 lent --lend=auto)" "$large"
 is 'the last option counts' "$(lent --lend --no-lend)" "$none"
 export RDMAEMU_LEND=1
 is 'RDMAEMU_LEND=1' "$(lent)" "$part"
