@@ -40,7 +40,26 @@ wired() {
 		in_emu ip link set lo up && in_emu ip addr add $EMU/24 dev veth1 &&
 		in_emu ip addr add $EMU6/64 dev veth1 nodad && in_emu ip link set veth1 up &&
 		rdma link add rxe_veth type rxe netdev veth0 &&
-		in_emu "$RDMAEMU" fabric start --roce "$(IFS=,; echo "$EMU,$EMU6${*:+,$*}")"
+		fabric_started "$@"
+}
+
+# fabric_started [ADDRESS...] - start the fabric, with a wire at each of these addresses, too
+fabric_started() {
+	in_emu "$RDMAEMU" fabric start --roce "$(IFS=,; echo "$EMU,$EMU6${*:+,$*}")"
+}
+
+# cut - have the emulator's bursts leave as packets: captures see each, and netem loses each on its own
+cut() {
+	ip link set veth0 gso_max_segs 1 && in_emu ip link set veth1 gso_max_segs 1
+}
+
+# rdma_listens SIDE - whether a program of on_rxe, on_emu ... listens by the rdma_cm
+rdma_listens() {
+	if [ "$1" = on_rxe ]; then
+		rdma resource show cm_id | grep -q "state LISTEN"
+	else
+		"$1" "$RDMAEMU" status --json | grep -q '"state":"LISTEN"'
+	fi
 }
 
 # across SERVER_SIDE SERVER CLIENT_SIDE CLIENT - whether both command lines succeed. A client that fails is started
@@ -51,6 +70,7 @@ across() {
 	"$1" $2 >"$TEST_DIR/across.server" 2>&1 </dev/null &
 	server=$!
 	[[ $2 != *mckey* ]] || NAME=across wait_for 30 mckey_joined $server
+	[[ $2 != *rping* ]] || wait_for 30 rdma_listens "$1"
 	while :; do
 		c=0
 		# shellcheck disable=SC2086

@@ -119,6 +119,8 @@ class Packet:
 
     def kind(self):
         """Which stream it belongs to."""
+        if self.type == "UD" and self.dqpn == 1:
+            return "MADs"
         if self.op in ("ACKNOWLEDGE", "ATOMIC_ACKNOWLEDGE") or self.op.startswith("READ_RESPONSE"):
             return "ACKs" if self.op == "ACKNOWLEDGE" else "responses"
         return "requests"
@@ -136,7 +138,7 @@ def streams(path):
         # Answers count as the requests of the other side do.
         answers = p.kind() in ("ACKs", "responses")
         flow = side if not answers else "client" if side == "server" else "server"
-        base = first.setdefault(flow, [p.psn, p.va])
+        base = first.setdefault((flow, p.kind() == "MADs"), [p.psn, p.va])
         again = (side, p.dqpn, p.psn, p.op)
         if again in seen:
             continue
