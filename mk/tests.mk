@@ -149,6 +149,9 @@ $(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 # The turns of a replay's threads.
 $(U)/traces/replay/test_turn: $(call objs,traces/replay/turn.c traces/replay/shared.c) $(VTRACE_OBJ)
 $(U)/traces/replay/test_turn: UNIT_LIBS := -lz
+$(U)/traces/replay/test_result_compare: $(call objs,traces/replay/result_compare.c traces/replay/tolerance.c \
+	traces/replay/line_word.c) $(VTRACE_OBJ)
+$(U)/traces/replay/test_result_compare: UNIT_LIBS := -lz
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
