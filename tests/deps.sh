@@ -22,7 +22,8 @@ DEMO="perftest ibverbs-utils"
 TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 python3-pyverbs python3-scapy python3-pytest python3-pip python3-setuptools python3-wheel tshark gzip procps util-linux iproute2 pkg-config g++ check libcmocka-dev libgtest-dev abigail-tools
-	python3-prometheus-client python3-junitparser perl tmux tidy"
+	python3-prometheus-client python3-junitparser perl tmux tidy
+	python3-grpcio python3-protobuf protobuf-compiler python3-yaml patchelf"
 ARM64="gcc libc6-dev make gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static dpkg tar util-linux"
 GUEST="mmdebstrap e2fsprogs qemu-system-x86"
 APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qemu-system-x86
