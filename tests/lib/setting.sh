@@ -22,6 +22,9 @@ SERVER_AT=() CLIENT_AT=() IN_CLIENT=()
 ADDR=127.0.0.1 ADDR6=::1 CLIENT=127.0.0.1 CLIENT6=::1
 SIDES='local remote'
 TEST_DIR_B=$TEST_DIR/client
+# The GID index of an address of IPv6: the first one is link-local, and those are no wires.
+GID6=0
+[ "$SETTING-$FABRICS_BY" != fabrics-roce ] || GID6=2
 
 # by_setting N M - N in the setting `one`, M in the others, which need not repeat all that `one` shows
 by_setting() {
@@ -30,6 +33,11 @@ by_setting() {
 	else
 		echo "$2"
 	fi
+}
+
+# by_wire - whether wires of --roce connect the two sides
+by_wire() {
+	[ "$SETTING" = fabrics ] && [ "$FABRICS_BY" = roce ]
 }
 
 # in_one COMMAND... - run it in the setting `one` only: it has no second side

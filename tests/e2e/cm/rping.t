@@ -61,7 +61,10 @@ refused() {
 	return 1
 }
 check "nobody listens" refused RDMA_CM_EVENT_REJECTED -p "$(free_port)" -a $ADDR
-check "an address of nobody" refused RDMA_CM_EVENT_ADDR_ERROR -p "$(free_port)" -a 192.0.2.77
+# A wire asks nobody whether a host has an address: the request for a connection gets no answer.
+nobody=RDMA_CM_EVENT_ADDR_ERROR
+! by_wire || nobody=RDMA_CM_EVENT_UNREACHABLE
+check "an address of nobody" refused $nobody -p "$(free_port)" -a 192.0.2.77
 check "a name of nobody" refused "getaddrinfo failed" -a no.such.name.invalid
 check "a size that is too small" refused "Invalid size" -a $ADDR -S 5
 check "a size that is too large" refused "Invalid size" -a $ADDR -S 65537

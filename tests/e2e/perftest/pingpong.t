@@ -11,24 +11,24 @@ pp() {
 }
 
 pp
-pp -g 0
+pp -g $GID6
 pp -c
-pp -c -g 0 -e
+pp -c -g $GID6 -e
 pp -e
 pp -o
-pp -o -e -g 0
+pp -o -e -g $GID6
 pp -N
-pp -O -g 0
+pp -O -g $GID6
 pp -o -P -c
 pp -O -P
 pp -t
-pp -t -o -g 0
+pp -t -o -g $GID6
 pp -j
 pp -j -c -N
 # rdma-core 64 has it: memory that a confidential guest shares.
 if ibv_rc_pingpong -h 2>&1 | grep -q -- '-U, '; then
 	pp -U
-	pp -U -c -e -g 0
+	pp -U -c -e -g $GID6
 fi
 pp -m 256 -c
 pp -m 1024 -c
@@ -39,6 +39,6 @@ for size in 1 2 63 64 65 72 73 127 1023 1024 1025 4095 4096 4097 65536; do
 done
 for size in 1048576 16777216 67108864; do
 	pp -c -s $size -n 5
-	pp -c -s $size -n 3 -e -g 0
+	pp -c -s $size -n 3 -e -g $GID6
 done
 done_testing

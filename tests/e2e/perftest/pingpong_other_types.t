@@ -28,20 +28,20 @@ pp() {
 }
 
 pp 4096 1000 ibv_uc_pingpong
-pp 4096 1000 ibv_uc_pingpong -c -g 0
+pp 4096 1000 ibv_uc_pingpong -c -g $GID6
 pp 4096 1000 ibv_uc_pingpong -c -e
 pp 4096 1000 ibv_uc_pingpong -m 256 -c
 for size in 1 64 1024 4097 65536; do
 	pp $size 200 ibv_uc_pingpong -c
 done
-pp 1048576 20 ibv_uc_pingpong -c -e -g 0
+pp 1048576 20 ibv_uc_pingpong -c -e -g $GID6
 
-pp "$mtu" 1000 ibv_ud_pingpong -g 0
-pp "$mtu" 1000 ibv_ud_pingpong -g 0 -c
-pp "$mtu" 1000 ibv_ud_pingpong -g 0 -c -e
+pp "$mtu" 1000 ibv_ud_pingpong -g $GID6
+pp "$mtu" 1000 ibv_ud_pingpong -g $GID6 -c
+pp "$mtu" 1000 ibv_ud_pingpong -g $GID6 -c -e
 pp 256 1000 ibv_ud_pingpong -g 1 -c
 for size in 1 64 255 $((mtu - 1)); do
-	pp $size 500 ibv_ud_pingpong -g 0 -c
+	pp $size 500 ibv_ud_pingpong -g $GID6 -c
 done
 in_one check "ibv_ud_pingpong refuses more than the MTU" sh -c "
 	! '$RDMAEMU' run -- ibv_ud_pingpong -s $((mtu + 1)) >'$TEST_DIR/out' 2>&1 &&
@@ -55,7 +55,7 @@ without_gid() {
 in_one check "ibv_ud_pingpong without a GID has no address" without_gid
 
 pp 4096 1000 ibv_srq_pingpong
-pp 4096 1000 ibv_srq_pingpong -g 0 -c
+pp 4096 1000 ibv_srq_pingpong -g $GID6 -c
 pp 4096 1000 ibv_srq_pingpong -e -c
 pp 4096 1000 ibv_srq_pingpong -q 1 -c
 pp 4096 1000 ibv_srq_pingpong -q 100 -r 200 -e
@@ -92,9 +92,9 @@ xsrq_check() {
 }
 
 xsrq_check 1 -m 1024
-xsrq_check 1 -m 1024 -g 0 -e
+xsrq_check 1 -m 1024 -g $GID6 -e
 xsrq_check 1 -m 256 -s 65536 -n 100
-xsrq_check 4 -m 1024 -g 0 -n 100
+xsrq_check 4 -m 1024 -g $GID6 -n 100
 xsrq_check 4 -m 1024 -n 100 -e
 xsrq_check 1 -m 1024 -o -n 100
 
