@@ -3,6 +3,8 @@
 #include "fabric/cli/check/session.h"
 #include "fabric/cli/check/found.h"
 
+#include "fabric/proto/env.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,21 @@ static struct suppress_file session_suppress;
 bool check_session_is_on(void)
 {
 	return session_dir[0];
+}
+
+/*
+ * A checker that watches buffers takes rights away from the program's pages for a while. These stay
+ * where they are, whatever the program is to lend. Return: 0 or -1.
+ */
+static int session_keep_memory(const struct opts *o)
+{
+	const u64 buffers = BIT64(FINDING_WR_BUFFER_WRITTEN) | BIT64(FINDING_WR_BUFFER_EARLY) |
+			    BIT64(FINDING_WR_BUFFER_UNMAPPED);
+	u64 on;
+
+	if (finding_list_parse(o->check, &on) || !(on & buffers))
+		return 0;
+	return setenv(PROTO_LEND_ENV, "0", 1);
 }
 
 int check_session_start(const struct opts *o)
@@ -28,7 +45,8 @@ int check_session_start(const struct opts *o)
 		session_dir[0] = '\0';
 		return -1;
 	}
-	if (setenv(FINDING_DIR_ENV, session_dir, 1) || setenv(FINDING_LIST_ENV, o->check, 1))
+	if (setenv(FINDING_DIR_ENV, session_dir, 1) || setenv(FINDING_LIST_ENV, o->check, 1) ||
+	    session_keep_memory(o))
 		return print_error("environment: %s", strerror(errno));
 	return 0;
 }

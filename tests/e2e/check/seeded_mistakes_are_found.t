@@ -117,6 +117,10 @@ buffers WR:BUFFER:UNMAPPED receive_unmapped qp2, wr_id 0x7: the device writes .*
 buffers WR:BUFFER:UNMAPPED receive_moved qp2, wr_id 0x7: the device writes .*, which is unmapped at 0x[0-9a-f]*388 before
 buffers WR:RECEIVE:OVERLAP overlap qp2: receive wr_id 0x2 has memory of wr_id 0x1, which is outstanding
 END
+# Nothing is lent where buffers are watched.
+RDMAEMU_LEND=1 seeds <<'END'
+buffers WR:BUFFER:EARLY response_early qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
+END
 # Each alone: a program has several of them at a time.
 while read -r file name mistake text; do
 	CHECK=(--check="$name")
