@@ -4,6 +4,7 @@
 # `rdmaemu status -v` says how much of a program's registered memory is lent, and why the rest is not; `run --lend` and
 # `--no-lend` are stronger than RDMAEMU_LEND.
 . "$(dirname "$0")/../../lib/lib.sh"
+unset RDMAEMU_LEND
 trap 'limit "$RDMAEMU" fabric stop >/dev/null 2>&1' EXIT
 "$RDMAEMU" fabric start
 
