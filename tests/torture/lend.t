@@ -9,4 +9,5 @@ for side in $SIDES; do
 	RDMAEMU_LEND=1 app app_mr_lent_torture $side "$n" ${TORTURE_SEED-}
 done
 RUN_BY="$T/sys_noptrace" RDMAEMU_LEND=1 in_one app app_mr_lent_torture remote $((n / 5)) ${TORTURE_SEED-}
+RUN_FLAGS='--isolated --fabric isolated' in_one app app_mr_lent_torture remote $((n / 5)) ${TORTURE_SEED-}
 done_testing

@@ -9,9 +9,9 @@ LIMIT=$((TEST_TIMEOUT > 60 ? TEST_TIMEOUT - 10 : TEST_TIMEOUT))
 export RDMAEMU_LEND=1
 [ "$(threads_lend)" = lent ] || export TORTURE_KEPT=yes
 
-# kill_at_random N - N programs, one after the other, each of which kills itself at a random time
+# kill_at_random N FLAGS - N programs, one after the other, each of which kills itself at a random time
 kill_at_random() {
-	local i
+	local i RUN_FLAGS=$2
 	for ((i = 1; i <= $1; i++)); do
 		run_a "$T/app_mr_lent_torture_threads" local 4 1000000 $i $((RANDOM % 900 + 50)) </dev/null >/dev/null 2>&1
 		[ $? = 137 ] || echo "$i: no kill"
@@ -21,17 +21,25 @@ kill_at_random() {
 # Two programs must not start it side by side.
 if [ "$SETTING" = one ]; then
 	check "a fabric" "$RDMAEMU" fabric start
+	check "an isolated one" "$RDMAEMU" fabric start --isolated --fabric isolated
 else
 	check "the fabrics of the setting" setting_up
 fi
-kill_at_random $((5 + n / 1000)) >"$TEST_DIR/killed" &
+isolated='--isolated --fabric isolated'
+kill_at_random $((5 + n / 1000)) "${RUN_FLAGS-}" >"$TEST_DIR/killed" &
 killer=$!
 for threads in 1 2 4 8; do
 	for side in $SIDES; do
 		app app_mr_lent_torture_threads $side $threads "$n" ${TORTURE_SEED-}
 	done
 done
-RUN_FLAGS='--isolated --fabric isolated' app app_mr_lent_torture_threads remote 4 "$n" ${TORTURE_SEED-}
+wait $killer
+RUN_FLAGS=$isolated app app_mr_lent_torture_threads remote 1 "$n" ${TORTURE_SEED-}
+kill_at_random $((5 + n / 1000)) "$isolated" >>"$TEST_DIR/killed" &
+killer=$!
+for threads in 4 8; do
+	RUN_FLAGS=$isolated app app_mr_lent_torture_threads remote $threads "$n" ${TORTURE_SEED-}
+done
 wait $killer
 is "the others were killed" "$(cat "$TEST_DIR/killed")" ""
 clean() {
@@ -39,4 +47,5 @@ clean() {
 }
 check "the fabric has no client left" wait_for 30 clean
 is "nobody has the token" "$(status_json | json 'd["engine"]["holder"]')" none
+RDMAEMU_FABRIC=isolated in_one check "the isolated fabric has no client left" wait_for 30 clean
 done_testing

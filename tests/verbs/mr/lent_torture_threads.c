@@ -201,14 +201,20 @@ static bool do_spawn(struct worker *w)
 	int status = -1;
 	pid_t pid;
 
-	if (below(w, 2)) {
+	switch (below(w, 3)) {
+	case 0:
 		pid = vfork();
-		if (!pid) {
-			execve("/bin/true", argv, environ);
-			_exit(1);
-		}
-	} else if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ)) {
-		return false;
+		break;
+	case 1:
+		pid = fork();
+		break;
+	default:
+		if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ))
+			return false;
+	}
+	if (!pid) {
+		execve("/bin/true", argv, environ);
+		_exit(1);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
