@@ -18,6 +18,11 @@ deb: dist ## install what is missing, and build Debian's packages of the last co
 	@$(if $(NO_DEPS),:,tests/deps.sh deb)
 	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/deb.sh $(DIST) $(BUILD)/deb
 
+.PHONY: rpm
+rpm: dist ## install what is missing, and build RPM packages of the last commit in build/rpm
+	@$(if $(NO_DEPS),:,tests/deps.sh rpm)
+	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/rpm.sh $(DIST) $(BUILD)/rpm
+
 # What other projects' CI takes from packaging/, on bare roots; needs root, mmdebstrap and npm.
 .PHONY: check-ci
 check-ci: ## run the GitHub action and the GitLab template of packaging/ as their runners would

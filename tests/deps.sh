@@ -12,6 +12,7 @@
 #	arm64	to compile for arm64 (tests/arm64.sh has the libraries), and what runs it
 #	apps	to compile, and the applications of docs/guide/applications.md
 #	deb	to compile, and what `make deb` and `make check-reproducible` build packages with
+#	rpm	to compile, and what `make rpm` builds packages with
 #	san	that of test, and valgrind
 #	lint	to compile the tests, and what `make lint` runs
 #	format	clang-format alone
@@ -33,6 +34,8 @@ SERVICES="prometheus prometheus-node-exporter chromium slurmctld slurmd slurm-cl
 	mininet bridge-utils"
 DEB="build-essential debhelper dpkg-dev faketime libcunit1-dev python3"
 
+RPM="rpm rpmlint libcunit1-dev python3"
+
 packages=
 for set; do
 	case $set in
@@ -44,11 +47,12 @@ for set; do
 	arm64) packages="$packages $ARM64" ;;
 	apps) packages="$packages $BUILD $APPS" ;;
 	deb) packages="$packages $BUILD $DEB" ;;
+	rpm) packages="$packages $BUILD $RPM" ;;
 	san) packages="$packages $BUILD $TEST valgrind" ;;
 	lint) packages="$packages $BUILD libcunit1-dev clang-tidy cppcheck" ;;
 	format) packages="$packages clang-format" ;;
 	*)
-		echo "deps: no such set: $set; expected build, demo, test, services, guest, arm64, apps, deb, san, lint or format" >&2
+		echo "deps: no such set: $set; expected build, demo, test, services, guest, arm64, apps, deb, rpm, san, lint or format" >&2
 		exit 2
 		;;
 	esac

@@ -17,6 +17,7 @@ is "it has each file of the commit" "$(tar tzf "$TEST_DIR/one/$tarball" | grep -
 	"$(git -C "$TOP" ls-tree -r --name-only HEAD | sed "s|^|rdmaemu-$version/|" | sort)"
 check "make dist again" dist two
 check "the same bytes" cmp "$TEST_DIR/one/$tarball" "$TEST_DIR/two/$tarball"
+is "the RPM packages are of this version" "$(awk '$1 == "Version:" { print $2 }' "$TOP/packaging/rpm/rdmaemu.spec")" "$version"
 is "the packages are of this version" "$(sed -n '1s/rdmaemu (\(.*\)-.*/\1/p' "$TOP/packaging/debian/changelog")" "$version"
 # The package is built with the libraries of tests/deps.sh; libc6-dev comes with build-essential.
 sed -n '/^Build-Depends:/,/^[A-Z][a-z-]*-Root:/p' "$TOP/packaging/debian/control" | grep -o 'lib[a-z0-9-]*-dev\|nettle-dev\|zlib1g-dev' |
