@@ -2,24 +2,27 @@
 /**
  * DOC: multicast groups that wires join: whether there is a place for one more.
  *
- * A group takes a place at each wire of IPv4 whose port has a member: of the client of its first
- * membership. The fabric process joins the groups later (fabric/roce/group.c), when the program can
- * no longer be told, so the places are counted before a queue pair becomes a member.
+ * A group takes a place at each wire of its family, IPv4 or IPv6, whose port has a member: of the
+ * client of its first membership. The fabric process joins the groups later (fabric/roce/group.c),
+ * when the program can no longer be told, so the places are counted before a queue pair becomes a
+ * member.
  */
 #include "emulator/port.h"
 #include "emulator/qp.h"
 #include "emulator/verbs/verbs.h"
 
 /*
- * Whether a queue pair is at the port of a wire that joins groups of IPv4. One in RESET can still
+ * Whether a queue pair is at the port of a wire that joins groups as @group. One in RESET can still
  * be given any port of its device, when no error would tell the program of a missing place.
  */
-static bool wire_has_qp(const struct hca *hca, u32 wire, const struct hca_qp *qp)
+static bool wire_has_qp(const struct hca *hca, u32 wire, const struct hca_qp *qp,
+			const u8 group[16])
 {
 	const u8 *gid = hca->wires.gid[wire];
 	u8 port;
 
-	return gid_is_v4(gid) && hca_find_gid(hca, gid, &port) == (int)qp->dev &&
+	return gid_is_v4(gid) == gid_is_v4(group) &&
+	       hca_find_gid(hca, gid, &port) == (int)qp->dev &&
 	       (qp->state == QPS_RESET || port == qp->attr.port_num);
 }
 
@@ -62,9 +65,9 @@ static void wire_places_count(struct hca *hca, u32 client, struct wire_places *p
 
 	for (i = 0; i < n && p->n < HCA_WIRE_GROUPS; i++) {
 		m = &hca->mcast[i];
-		qp = m->client && gid_is_v4(m->gid) ? hca_qp_by_num(hca, m->qpn) : NULL;
+		qp = m->client ? hca_qp_by_num(hca, m->qpn) : NULL;
 		for (k = 0; qp && k < hca->wires.n && k < HCA_WIRES; k++)
-			if (wire_has_qp(hca, k, qp))
+			if (wire_has_qp(hca, k, qp, m->gid))
 				wire_places_add(p, k, m->gid, m->client == client + 1);
 	}
 }
@@ -74,11 +77,11 @@ bool mcast_has_wire_room(struct hca *hca, u32 client, const struct hca_qp *qp, c
 	struct wire_places p = { 0 };
 	u32 wires = min_u32(hca->wires.n, HCA_WIRES), want = 0, i;
 
-	if (!wires || !gid_is_v4(gid))
+	if (!wires)
 		return true;
 	wire_places_count(hca, client, &p);
 	for (i = 0; i < wires; i++)
-		want += wire_has_qp(hca, i, qp) && !wire_places_have(&p, i, gid);
+		want += wire_has_qp(hca, i, qp, gid) && !wire_places_have(&p, i, gid);
 	if (!want)
 		return true;
 	if (p.n + want > HCA_WIRE_GROUPS)

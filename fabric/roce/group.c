@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/** DOC: multicast groups of wires: see wire.h. The host's IP stack joins them by IGMP. */
+/** DOC: multicast groups of wires: see wire.h. The host's IP stack joins them, by IGMP or MLD. */
 #include "fabric/roce/wire.h"
 
 #include "emulator/qp.h"
 
+#include <linux/udp.h>
 #include <unistd.h>
 
 _Static_assert(ROCE_GROUPS == 32, "in a message");
@@ -19,23 +20,53 @@ bool roce_groups_changed(const struct fabric *f)
 	       load_relaxed(&f->hca->mcast_moves) != f->roce->moves;
 }
 
-/* Return: a socket that receives what the group gets on the wire's interface, or -errno. */
-static int group_open_socket(const struct roce_wire *w, const u8 gid[16])
+static bool group_bind4(int fd, const struct roce_wire *w, const u8 gid[16])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
 	struct ip_mreq join;
-	const int one = 1;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
-	if (fd < 0)
-		return -errno;
 	memcpy(&at.sin_addr, gid + 12, 4);
 	join.imr_multiaddr = at.sin_addr;
 	memcpy(&join.imr_interface, w->box.gid + 12, 4);
+	return !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
+	       !setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join));
+}
+
+static bool group_bind6(int fd, const struct roce_wire *w, const u8 gid[16])
+{
+	const unsigned int iface = roce_socket_iface(w->box.gid);
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
+				   .sin6_port = htons(ROCE_UDP_PORT),
+				   .sin6_scope_id = iface };
+	struct ipv6_mreq join = { .ipv6mr_interface = iface };
+	const int one = 1, index = (int)iface;
+
+	memcpy(&at.sin6_addr, gid, 16);
+	join.ipv6mr_multiaddr = at.sin6_addr;
+	/*
+	 * A socket gets what its group receives on any interface that has joined it, unless it is
+	 * bound to one. Linux before 5.7 wants a privilege for that.
+	 */
+	(void)setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof(index));
+	return !setsockopt(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, &one, sizeof(one)) &&
+	       !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) &&
+	       !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
+	       !setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &join, sizeof(join));
+}
+
+/* Return: a socket that receives what the group gets on the wire's interface, or -errno. */
+static int group_open_socket(const struct roce_wire *w, const u8 gid[16])
+{
+	const bool v4 = gid_is_v4(gid);
+	const int one = 1;
+	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int err;
+
+	if (fd < 0)
+		return -errno;
 	/* Another fabric of this host may be in the group, too. */
 	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
-	    !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
-	    !setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join)))
+	    (v4 ? group_bind4(fd, w, gid) : group_bind6(fd, w, gid)))
 		return fd;
 	err = errno;
 	close(fd);
@@ -106,11 +137,12 @@ static int group_want(struct fabric *f, struct roce_wire *w, const struct hca_mc
 	return g || !join ? 0 : group_join(f, w, m);
 }
 
-/* Whether a wire is one of the port that a queue pair is at, and can join groups of IPv4. */
+/* Whether a wire is one of the port that a queue pair is at, and of the group's family. */
 static bool group_is_at_wire(const struct roce_wire *w, const struct hca_mcast *m,
 			     const struct hca_qp *qp)
 {
-	return w->dev == m->dev && w->port == qp->attr.port_num && gid_is_v4(w->box.gid);
+	return w->dev == m->dev && w->port == qp->attr.port_num &&
+	       gid_is_v4(w->box.gid) == gid_is_v4(m->gid);
 }
 
 static int group_want_member(struct fabric *f, const struct hca_mcast *m, bool join)
@@ -144,7 +176,7 @@ static void groups_want_all(struct fabric *f, bool join)
 	int ret, failed = 0;
 
 	for (m = f->hca->mcast; m < f->hca->mcast + min_u32(t->high, HCA_MAX_MCAST); m++) {
-		if (!m->client || !gid_is_v4(m->gid))
+		if (!m->client)
 			continue;
 		ret = group_want_member(f, m, join);
 		if (ret && !failed)

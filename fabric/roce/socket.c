@@ -9,7 +9,9 @@
 #include "fabric/roce/wire.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <linux/udp.h>
+#include <net/if.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -38,6 +40,7 @@ static const struct socket_opt opts6[] = {
 	{ IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO },
 	{ IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0 },
 	{ IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOPS },
+	{ IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOPS },
 };
 
 static bool socket_set_opts(int fd, const struct socket_opt *o, size_t n)
@@ -60,12 +63,31 @@ static bool socket_bind4(int fd, const u8 gid[16], u16 port)
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at));
 }
 
+unsigned int roce_socket_iface(const u8 gid[16])
+{
+	const struct sockaddr_in6 *at;
+	unsigned int index = 0;
+	struct ifaddrs *all, *a;
+
+	if (getifaddrs(&all))
+		return 0;
+	for (a = all; a && !index; a = a->ifa_next) {
+		at = (const void *)a->ifa_addr;
+		if (at && at->sin6_family == AF_INET6 && !memcmp(&at->sin6_addr, gid, 16))
+			index = if_nametoindex(a->ifa_name);
+	}
+	freeifaddrs(all);
+	return index;
+}
+
 static bool socket_bind6(int fd, const u8 gid[16], u16 port)
 {
 	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+	const int iface = (int)roce_socket_iface(gid);
 
 	memcpy(&at.sin6_addr, gid, 16);
 	return socket_set_opts(fd, opts6, ARRAY_SIZE(opts6)) &&
+	       !setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_IF, &iface, sizeof(iface)) &&
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at));
 }
 

@@ -231,6 +231,8 @@ static inline u32 roce_ip_udp(const u8 gid[16])
  * Return: the descriptor or -errno.
  */
 int roce_socket_open(const u8 gid[16], u16 port);
+/** roce_socket_iface() - the index of the interface that has an address; 0: none. */
+unsigned int roce_socket_iface(const u8 gid[16]);
 /**
  * roce_socket_set_sums() - whether datagrams have UDP checksums: those that leave in one piece must
  * have them.

@@ -111,13 +111,17 @@ const char *status_member_name(const struct fabric *f, u32 number)
 static struct json_object *status_wire_groups(const struct fabric *f, u32 wire)
 {
 	struct json_object *all = json_object_new_array();
-	char text[INET_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN];
 	const u8 *gid;
 	u32 at = 0;
+	bool v4;
 
-	while ((gid = roce_group_next(f, wire, &at)) &&
-	       inet_ntop(AF_INET, gid + 12, text, sizeof(text)))
+	while ((gid = roce_group_next(f, wire, &at))) {
+		v4 = gid_is_v4(gid);
+		if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, text, sizeof(text)))
+			break;
 		json_append(all, json_object_new_string(text));
+	}
 	return all;
 }
 

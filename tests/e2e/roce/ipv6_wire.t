@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/join.sh"
 . "$TOP/tests/lib/roce.sh"
-need ibv_rc_pingpong ib_write_bw rping
+need ibv_rc_pingpong ib_write_bw mckey rping
 roce_netns
 
 check "A has wires at both addresses of an interface" on_a fabric start --roce veth0,2001:db8::1
@@ -26,6 +26,29 @@ check "ib_write_bw" across ib_write_bw -x "$GID6" -n 50 -s 65536
 check "ib_read_bw" across ib_read_bw -x "$GID6" -n 50 -s 65536
 check "rping" cm_across "rping -s -a 2001:db8::1" "rping -c -a 2001:db8::1 -C 10 -V"
 check "IPv4 at the same time" across ibv_rc_pingpong -g 1 -n 100 -c
+
+# has_group SIDE GROUP True|False - whether the fabric's second wire, which is IPv6's, has joined it
+has_group() {
+	[ "$("$1" status --json | json "'$2' in d['wires'][1]['groups']")" = "$3" ]
+}
+# group GROUP - whether a member on A receives what B sends
+group() {
+	local receiver ret=0
+	on_a run -- stdbuf -oL mckey -m "$1" -b 2001:db8::1 >"$TEST_DIR/server.out" 2>&1 &
+	receiver=$!
+	wait_for 20 has_group on_a "$1" True &&
+		on_b run -- mckey -m "$1" -b 2001:db8::2 -s >"$TEST_DIR/client.out" 2>&1 || ret=1
+	[ $ret = 0 ] || kill $receiver
+	wait $receiver && [ $ret = 0 ] && return
+	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	on_a status --json | json "d['wires']"
+	return 1
+}
+# Of any scope beyond the interface; that of a link needs the interface's index.
+for group in ff0e::1:2:3 ff05::101 ff02::4:5; do
+	check "mckey receives what the other fabric sends to $group" group $group
+	check "and the group is left" wait_for 20 has_group on_a $group False
+done
 check "all datagrams were good" wires_have_lost_nothing
 v6_only() {
 	on_a status --json | json "all(w['received'] > 50 for w in d['wires'])" | grep -q True
