@@ -35,10 +35,15 @@ sbom: all ## write the packages of which libraries are linked to build/rdmaemu.s
 	$(Q)python3 packaging/sbom.py $(VERSION) $(BIN) $(REPLAY) $(LIB) $(TAP) $(CTL_SO) >$(SBOM).new && \
 		mv $(SBOM).new $(SBOM)
 
-.PHONY: check-packages check-reproducible
+.PHONY: check-packages check-reproducible check-rpm
 check-packages: ## build, install, use and purge packages on bare roots of Debian SUITES=; needs root and mmdebstrap
 	@tests/packages.sh $(SUITES)
 
 check-reproducible: dist ## build the packages twice, elsewhere, at other dates, and compare their bytes
 	@$(if $(NO_DEPS),:,tests/deps.sh deb)
 	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/reproducible.sh $(DIST)
+
+check-rpm: dist ## build RPM packages, let rpmlint check them, and compare their files with those of Debian's
+	@$(if $(NO_DEPS),:,tests/deps.sh deb rpm)
+	@rm -rf $(BUILD)/check-rpm
+	@env -u BUILD -u MAKEFLAGS -u MFLAGS tests/rpm.sh $(DIST) $(BUILD)/check-rpm

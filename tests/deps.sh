@@ -12,7 +12,7 @@
 #	arm64	to compile for arm64 (tests/arm64.sh has the libraries), and what runs it
 #	apps	to compile, and the applications of docs/guide/applications.md
 #	deb	to compile, and what `make deb` and `make check-reproducible` build packages with
-#	rpm	to compile, and what `make rpm` builds packages with
+#	rpm	to compile, and what `make rpm` and `make check-rpm` use
 #	san	that of test, and valgrind
 #	lint	to compile the tests, and what `make lint` runs
 #	format	clang-format alone
@@ -34,7 +34,7 @@ SERVICES="prometheus prometheus-node-exporter chromium slurmctld slurmd slurm-cl
 	mininet bridge-utils"
 DEB="build-essential debhelper dpkg-dev faketime libcunit1-dev python3"
 
-RPM="rpm rpmlint libcunit1-dev python3"
+RPM="rpm rpmlint cpio libcunit1-dev python3 ibverbs-utils"
 
 packages=
 for set; do
