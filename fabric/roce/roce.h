@@ -68,4 +68,9 @@ void *roce_datagrams(const struct fabric *f);
 /** roce_input() - hand datagrams to the engine. Token held. */
 void roce_input(struct fabric *f);
 
+/* --- socket.c --- */
+
+/** roce_gid_text() - an address as a text of INET6_ADDRSTRLEN bytes. */
+const char *roce_gid_text(const u8 gid[16], char *text);
+
 #endif

@@ -242,8 +242,6 @@ void roce_socket_set_sums(int fd, bool v4, bool on);
  * roce_socket_cuts() - whether the kernel cuts what sockets of that address send into datagrams.
  */
 bool roce_socket_cuts(const u8 gid[16]);
-/** roce_gid_text() - an address as a text of INET6_ADDRSTRLEN bytes. */
-const char *roce_gid_text(const u8 gid[16], char *text);
 
 /* --- congestion.c --- */
 

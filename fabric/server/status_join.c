@@ -114,14 +114,9 @@ static struct json_object *status_wire_groups(const struct fabric *f, u32 wire)
 	char text[INET6_ADDRSTRLEN];
 	const u8 *gid;
 	u32 at = 0;
-	bool v4;
 
-	while ((gid = roce_group_next(f, wire, &at))) {
-		v4 = gid_is_v4(gid);
-		if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, text, sizeof(text)))
-			break;
-		json_append(all, json_object_new_string(text));
-	}
+	while ((gid = roce_group_next(f, wire, &at)))
+		json_append(all, json_object_new_string(roce_gid_text(gid, text)));
 	return all;
 }
 
