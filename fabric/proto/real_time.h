@@ -25,4 +25,13 @@ static inline u64 wall_ns(void)
 	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
 }
 
+/** thread_cpu_ns() - CPU time that this thread has used. */
+static inline u64 thread_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (u64)ts.tv_sec * 1000000000 + (u64)ts.tv_nsec;
+}
+
 #endif

@@ -28,7 +28,6 @@
 #include "fabric/proto/real_time.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #define SLICE_NS  25000ULL
 #define LONG_NS	  100000ULL
@@ -96,17 +95,9 @@ bool account_may(const struct accounts *t, const struct account *a, u64 now)
 	return now >= a->rest_until && (a->turn != t->turn || a->used < SLICE_NS);
 }
 
-static u64 cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (u64)ts.tv_sec * 1000000000ULL + (u64)ts.tv_nsec;
-}
-
 u64 account_begin(const struct account *a)
 {
-	return unlikely(a->slow_until) ? cpu_ns() : real_ns();
+	return unlikely(a->slow_until) ? thread_cpu_ns() : real_ns();
 }
 
 /* It takes time in this period. */
@@ -148,7 +139,7 @@ static void account_rest_long(struct accounts *t, struct account *a, u64 used, u
 void account_end(struct accounts *t, struct account *a, u64 begin)
 {
 	bool slow = a->slow_until;
-	u64 now = real_ns(), used = (slow ? cpu_ns() : now) - begin;
+	u64 now = real_ns(), used = (slow ? thread_cpu_ns() : now) - begin;
 
 	account_mark_active(t, a, now);
 	account_mark_last(t, a, now);

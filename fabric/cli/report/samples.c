@@ -5,7 +5,9 @@
  *
  * There are at most SAMPLES. When there is no more room, every other one goes, and the pause
  * doubles: a page of a long run has as many as one of a short run. A fabric with much to report is
- * asked more rarely, so that samples take a hundredth of a CPU.
+ * asked more rarely, so that samples take a hundredth of a CPU. Only CPU time counts: time that
+ * this process waits for a CPU costs nobody anything, and a pause of a hundred times as long would
+ * miss the run on a busy machine.
  */
 #include "fabric/cli/report/run.h"
 #include "fabric/cli/report/report.h"
@@ -17,7 +19,8 @@
 
 #define SAMPLES		512u
 #define SAMPLE_PAUSE_MS 50u
-#define SAMPLE_SHARE	100u /* the pause is that many times as long as it took to take one */
+#define SAMPLE_SHARE	100u /* the pause is that many times the CPU time of a sample */
+#define SAMPLE_SIDES	2u /* the fabric process writes the text, this process reads it */
 
 /**
  * struct run_sample - all programs of the fabric at one time.
@@ -82,13 +85,13 @@ static void samples_halve(void)
 
 static void samples_look(struct child_watch *w)
 {
-	u64 began = real_ns(), rest_ms;
+	u64 began = thread_cpu_ns(), rest_ms;
 
 	if (samples.n == SAMPLES)
 		samples_halve();
 	if (!sample_take(&samples.sample[samples.n]))
 		samples.n++;
-	rest_ms = (real_ns() - began) * SAMPLE_SHARE / 1000000;
+	rest_ms = (thread_cpu_ns() - began) * SAMPLE_SIDES * SAMPLE_SHARE / 1000000;
 	w->pause_ms = (u32)(rest_ms > samples.pause_ms ? rest_ms : samples.pause_ms);
 }
 
