@@ -308,6 +308,29 @@ static int cm_resolve_source(struct hca *hca, struct hca_cmid *id, s32 *status)
 	return 0;
 }
 
+int cmd_cm_find_addr(struct engine *e, u32 client, struct hca_cmd *cmd)
+{
+	const struct cm_addr *a = &cmd->cm.dst;
+	struct hca *hca = e->hca;
+	struct journal_entry j;
+	struct cm_place at;
+	bool found;
+
+	if (!cm_addr_is_ip(a))
+		return -EAFNOSUPPORT;
+	found = cm_addr_is_any(a) ? cm_find_loopback(hca, hca->client[client].node, a, &at)
+				  : cm_place_find(hca, a, &at) && !hca_dev_is_peer(hca, at.dev);
+	if (!found)
+		return hca->wires.n ? -EHOSTUNREACH : -ENOENT;
+	if (!(cmd->cm.flags & CM_FIND_REAL_TOO))
+		return 0;
+	j = journal_of_client(hca, client, 0, JRN_AMBIGUOUS, 0, 0);
+	j.dev = at.dev;
+	j.port = at.port;
+	journal_add(e, &j);
+	return 0;
+}
+
 static void cm_addr_set_loopback(struct cm_addr *a)
 {
 	static const u8 v4[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };

@@ -20,6 +20,8 @@ struct cm_route {
 	u32 flow_label;
 };
 
+#define CM_FIND_REAL_TOO 1u /* a real device has the address as well, and is used: say so */
+
 #define CM_PATH_DATA 72u /* struct ibv_path_data */
 #define CM_OPT_MAX   (4 * CM_PATH_DATA)
 
@@ -38,11 +40,11 @@ struct cmd_cm {
 	u32 level, optname, optlen; /* SET_OPTION, numbers of rdma_cma.h */
 	u32 event; /* NOTIFY: enum ibv_event_type */
 	u32 reason; /* REJECT */
-	u32 flags; /* JOIN: enum rdma_cm_join_mc_attr_flags: 1 send only */
+	u32 flags; /* JOIN: enum rdma_cm_join_mc_attr_flags: 1 send only; FIND_ADDR: CM_FIND_* */
 	u32 reported; /* out: DESTROY_ID, MIGRATE_ID, LEAVE: events that were taken */
 	u32 dropped; /* out: the same: counted events that left the channel unread */
 	u32 has_param; /* @param was given */
-	struct cm_addr src, dst; /* BIND: src; RESOLVE_ADDR: both; JOIN, LEAVE: dst; QUERY: out */
+	struct cm_addr src, dst; /* BIND: src; RESOLVE_ADDR: both; QUERY: out; others: dst */
 	u64 context; /* JOIN, LEAVE */
 	u32 qp_state; /* INIT_QP_ATTR: wanted */
 	u32 attr_mask; /* out */

@@ -33,6 +33,7 @@ enum journal_kind {
 	JRN_FLUSH, /* a program moved a QP to ERR; @n work requests flushed */
 	JRN_GONE, /* a client has ended with @n connected QPs */
 	JRN_UNSEEN, /* a program on a real device uses a QP past verbs */
+	JRN_AMBIGUOUS, /* rdma_cm uses a real device, which has an address of port @port as well */
 	JRN_KINDS,
 };
 

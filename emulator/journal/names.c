@@ -72,6 +72,8 @@ const char *journal_status_name(const struct journal_entry *j)
 		return "flushed";
 	case JRN_UNSEEN:
 		return "data path not seen";
+	case JRN_AMBIGUOUS:
+		return "real device used";
 	default:
 		return "client gone";
 	}
@@ -90,6 +92,7 @@ const char *journal_kind_name(const struct journal_entry *j)
 		[JRN_FLUSH] = "flush",
 		[JRN_GONE] = "gone",
 		[JRN_UNSEEN] = "unseen",
+		[JRN_AMBIGUOUS] = "ambiguous",
 	};
 
 	return j->kind < JRN_KINDS ? names[j->kind] : "?";

@@ -412,7 +412,10 @@ static void text_why(struct text *t, const struct hca *hca, const struct journal
 		text_printf(t, "%u work request%s: ", j->n, plural_suffix(j->n));
 	else if (j->kind == JRN_UNSEEN)
 		text_printf(t, "the program uses QP 0x%06x past verbs", j->who.qpn);
-	if (j->kind != JRN_GONE && j->kind != JRN_UNSEEN)
+	else if (j->kind == JRN_AMBIGUOUS)
+		text_printf(t, "it has an address of %s port %u, too",
+			    j->dev < hca->n_devs ? hca->dev[j->dev].name : "?", j->port);
+	if (j->kind != JRN_GONE && j->kind != JRN_UNSEEN && j->kind != JRN_AMBIGUOUS)
 		text_cause(t, hca, j->cause, j->info, &j->key, rule);
 }
 

@@ -73,6 +73,7 @@
 	X(CM_NOTIFY, cm_notify)                                                                    \
 	X(CM_INIT_QP_ATTR, cm_init_qp_attr)                                                        \
 	X(CM_JOIN, cm_join)                                                                        \
-	X(CM_LEAVE, cm_leave)
+	X(CM_LEAVE, cm_leave)                                                                      \
+	X(CM_FIND_ADDR, cm_find_addr)
 
 #endif

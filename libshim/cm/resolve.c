@@ -9,9 +9,11 @@
  */
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
+#include "libshim/client/command.h"
 #include "libshim/cm/addr.h"
 #include "libshim/cm/cm.h"
 #include "libshim/cm/event.h"
+#include "libshim/cm/id.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/objects.h"
 
@@ -73,6 +75,25 @@ SHIM_EXPORT int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	if (!c || ucma_id_cmd(c, CMD_CM_RESOLVE_ROUTE, &cmd))
 		return -1;
 	return ucma_complete(c);
+}
+
+SHIM_EXPORT int rdmaemu_find_addr(const struct sockaddr *addr, bool is_real_too);
+
+/**
+ * rdmaemu_find_addr() - whether the fabric has an address, for a program that has real devices as
+ * well.
+ * @is_real_too: a real device has the address, too, and is used: the journal says so
+ * Return: 0: a node has it; -EHOSTUNREACH: no node has it, but there are wires; otherwise -errno
+ */
+int rdmaemu_find_addr(const struct sockaddr *addr, bool is_real_too)
+{
+	struct hca_cmd cmd = { .op = CMD_CM_FIND_ADDR };
+
+	if (ucma_init())
+		return -errno;
+	ucma_addr_from_sa(&cmd.cm.dst, addr);
+	cmd.cm.flags = is_real_too ? CM_FIND_REAL_TOO : 0;
+	return shim_cmd_exec(&cmd);
 }
 
 SHIM_EXPORT int

@@ -158,7 +158,7 @@ static u32 live_id(void)
 
 static u32 any_op(u32 *handle)
 {
-	u32 op = CMD_CM_OPEN_CHAN + pick(CMD_CM_LEAVE - CMD_CM_OPEN_CHAN + 1);
+	u32 op = CMD_CM_OPEN_CHAN + pick(CMD_CM_FIND_ADDR - CMD_CM_OPEN_CHAN + 1);
 
 	/* Not too many end before they have begun. */
 	if ((op == CMD_CM_DESTROY_ID || op == CMD_CM_CLOSE_CHAN) && pick(4))
