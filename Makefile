@@ -79,7 +79,7 @@ TAP_OBJ	     := $(call objs,$(call sources,libtap traces/record traces/calls) li
 		libshim/interpose/dl.c libshim/interpose/exec.c libshim/interpose/maps.c $(addprefix fabric/proto/,program.c preload.c \
 		control_call.c calls.c finding.c) traces/vtrace/write.c traces/vtrace/command_line.c)
 DISPATCH_OBJ := $(call objs,$(call sources,libdispatch) libshim/interpose/real_symbol.c libshim/interpose/dl.c \
-		libshim/interpose/exec.c $(addprefix fabric/proto/,program.c preload.c))
+		libshim/interpose/rsocket.c libshim/interpose/exec.c $(addprefix fabric/proto/,program.c preload.c))
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
 REPLAY_OBJ   := $(call objs,$(REPLAY_SRC))
 

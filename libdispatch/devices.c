@@ -10,7 +10,6 @@
 #include "libdispatch/emulated.h"
 #include "libshim/interpose/export.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,19 +75,6 @@ static void emulated_list_free(struct ibv_device **list)
 		free_list(list);
 }
 
-/* Whether the caller is a library of the real devices. */
-static bool is_library(const void *caller)
-{
-	const char *base;
-	Dl_info info;
-
-	if (!dladdr(caller, &info) || !info.dli_fname)
-		return false;
-	base = strrchr(info.dli_fname, '/');
-	base = base ? base + 1 : info.dli_fname;
-	return !strncmp(base, "librdmacm.so", 12) || !strncmp(base, "libibverbs.so", 13);
-}
-
 static bool list_has_name(struct ibv_device *const *list, int n, const char *name)
 {
 	int i;
@@ -134,7 +120,7 @@ struct ibv_device **list_get(int *num_devices)
 	struct side_list *l;
 
 	real = real_list_get(&n_real);
-	if (is_library(__builtin_return_address(0))) {
+	if (is_real_library(__builtin_return_address(0))) {
 		if (num_devices)
 			*num_devices = n_real;
 		return real;

@@ -26,7 +26,7 @@
 
 const char interpose_soname[] = "librdmaemu-dispatch.so";
 const bool interpose_follows = true;
-const bool interpose_has_cm = false;
+const bool interpose_has_cm = true;
 
 struct known_device {
 	struct known_device *next;
@@ -134,6 +134,18 @@ void *real_symbol_next(void **slot, const char *name)
 	void *fn = next_symbol(slot, name);
 
 	return fn ? fn : real_symbol(slot, REAL_VERBS, name);
+}
+
+bool is_real_library(const void *code)
+{
+	const char *base;
+	Dl_info info;
+
+	if (!dladdr(code, &info) || !info.dli_fname)
+		return false;
+	base = strrchr(info.dli_fname, '/');
+	base = base ? base + 1 : info.dli_fname;
+	return !strncmp(base, "librdmacm.so", 12) || !strncmp(base, "libibverbs.so", 13);
 }
 
 /* --- devices --- */

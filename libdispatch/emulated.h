@@ -18,6 +18,8 @@ void *emulated_symbol(void **slot, const char *name);
 void *real_symbol_next(void **slot, const char *name);
 /** emulated_devices_add() - remember the devices of a list of the emulator's, up to NULL. */
 void emulated_devices_add(struct ibv_device *const *list);
+/** is_real_library() - whether an address of code is in the real libibverbs or librdmacm. */
+bool is_real_library(const void *code);
 /** is_emulated_device() - whether a device is the emulator's. NULL is not. */
 bool is_emulated_device(const struct ibv_device *device);
 

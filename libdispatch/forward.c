@@ -7,6 +7,7 @@
  * All functions take at most six integers or pointers and return one. The supported machines pass
  * these in the same way whatever their types, so that one signature forwards them all.
  */
+#include "libdispatch/cm_side.h"
 #include "libdispatch/emulated.h"
 #include "libdispatch/functions.h"
 #include "libshim/interpose/export.h"
@@ -57,6 +58,12 @@ static bool is_of_nobody(u64 first)
 	return false;
 }
 
+/* The emulator's rdma_cm calls verbs by name, also before its device is known here. */
+static bool is_within_emulated(void)
+{
+	return cm_side_within() == SIDE_EMULATED;
+}
+
 static side_fn function_find(void *slot[2], bool emulated, const char *name)
 {
 	void *fn;
@@ -72,7 +79,7 @@ static side_fn function_find(void *slot[2], bool emulated, const char *name)
 	u64 fwd_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)                                   \
 	{                                                                                          \
 		static void *slot[2];                                                              \
-		side_fn fn = function_find(slot, is_emulated(a), #name);                           \
+		side_fn fn = function_find(slot, is_within_emulated() || is_emulated(a), #name);   \
                                                                                                    \
 		return fn ? fn(a, b, c, d, e, f) : (failure);                                      \
 	}

@@ -94,8 +94,8 @@ print(names(verbs.ibv_get_device_list, verbs.ibv_free_device_list, name_of), '/'
       names(cm.rdma_get_devices, cm.rdma_free_devices,
             lambda ctx: name_of(ctypes.cast(ctx, ctypes.POINTER(ctypes.c_void_p))[0])))
 END
-is "rdma_cm has the real devices, also where the program loads the libraries" \
-	"$(both -- python3 "$TEST_DIR/lists.py")" "machine0 machine1 rdmaemu0 / machine0 machine1"
+is "rdma_cm has both, also where the program loads the libraries" \
+	"$(both -- python3 "$TEST_DIR/lists.py")" "machine0 machine1 rdmaemu0 / machine0 machine1 rdmaemu0"
 
 # --- the run's options are about the emulated devices
 

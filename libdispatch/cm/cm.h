@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: identifiers and event channels that stand for one of each library.
+ *
+ * A program creates an identifier before it says which device it means. So each identifier of the
+ * program is one of the dispatcher's, with one of each library below it, until an address decides
+ * (bind.c). Its public fields are copies of those of the library's identifier. The context of a
+ * library's identifier is the dispatcher's, which is how events find it (event.c).
+ */
+#ifndef LIBDISPATCH_CM_CM_H
+#define LIBDISPATCH_CM_CM_H
+
+#include "libdispatch/cm/known.h"
+#include "libshim/interpose/export.h"
+
+/**
+ * struct cm_both_channel - an event channel of the program. @ch.fd is an epoll descriptor over the
+ * channels of the libraries.
+ * @side: NULL: the library has no connection management
+ * @is_of_id: the channels below belong to a synchronous identifier
+ * @first: the library whose events are taken first, in turns
+ */
+struct cm_both_channel {
+	struct rdma_event_channel ch;
+	struct rdma_event_channel *side[SIDES];
+	bool is_of_id;
+	u32 first;
+	struct cm_known known;
+};
+
+/** enum cm_bound - the libraries that an identifier is bound with, as bits. */
+enum cm_bound {
+	CM_UNBOUND = 0,
+	CM_BOUND_REAL = 1u << SIDE_REAL,
+	CM_BOUND_EMULATED = 1u << SIDE_EMULATED,
+	CM_BOUND_BOTH = CM_BOUND_REAL | CM_BOUND_EMULATED, /* to a wildcard address */
+};
+
+/**
+ * struct cm_both_id - an identifier of the program, @id.
+ * @side: those of the libraries; NULL: it has none there
+ * @bound: enum cm_bound
+ * @event: of a synchronous identifier, what @id.event points to
+ */
+struct cm_both_id {
+	struct rdma_cm_id id;
+	struct rdma_cm_id *side[SIDES];
+	u32 bound;
+	struct rdma_cm_event event;
+	struct cm_known known;
+};
+
+static inline struct cm_both_id *cm_both_id_of(struct rdma_cm_id *id)
+{
+	return (struct cm_both_id *)id;
+}
+
+static inline struct cm_both_channel *cm_both_channel_of(struct rdma_event_channel *channel)
+{
+	return (struct cm_both_channel *)channel;
+}
+
+/**
+ * CM_EXPORT() - declare both_@name(), which the program calls as @name.
+ */
+#define CM_EXPORT(type, name, ...) SHIM_EXPORT type both_##name(__VA_ARGS__) __asm__(#name)
+
+/* --- channel.c --- */
+
+/**
+ * cm_both_channel_of_id() - a channel over those of a synchronous identifier.
+ * Return: NULL with errno
+ */
+struct rdma_event_channel *cm_both_channel_of_id(const struct cm_both_id *b);
+/** cm_both_channel_set() - a synchronous identifier has another channel. 0, or -1 with errno */
+int cm_both_channel_set(struct cm_both_channel *c, enum cm_side side,
+			struct rdma_event_channel *below);
+/** cm_both_channel_free() - @c->is_of_id: what is below stays. */
+void cm_both_channel_free(struct cm_both_channel *c);
+
+/* --- id.c --- */
+
+/** cm_both_id_side() - the library that a call on the identifier is for. */
+enum cm_side cm_both_id_side(const struct cm_both_id *b);
+/** cm_both_id_pull() - copy the public fields of the library's identifier. Keeps errno. */
+void cm_both_id_pull(struct cm_both_id *b);
+/**
+ * cm_both_id_wrap() - an identifier for one that a library has created, bound.
+ * @channel: NULL: it is synchronous. Return: NULL with errno
+ */
+struct cm_both_id *cm_both_id_wrap(struct rdma_cm_id *below, enum cm_side side,
+				   struct rdma_event_channel *channel, void *context);
+/** cm_both_id_free() - free the identifier alone. */
+void cm_both_id_free(struct cm_both_id *b);
+/** cm_both_id_unbind() - make the library's identifier anew. Return: 0, or -1 with errno */
+int cm_both_id_unbind(struct cm_both_id *b, enum cm_side side);
+
+/* --- bind.c --- */
+
+/** cm_both_id_bind() - as rdma_bind_addr(3). */
+int cm_both_id_bind(struct cm_both_id *b, struct sockaddr *addr);
+/**
+ * cm_destination_side() - the library that reaches an address.
+ */
+enum cm_side cm_destination_side(const struct sockaddr *dst);
+/** cm_addr_is_wildcard() - no address, or the loopback one, which means any device, too. */
+bool cm_addr_is_wildcard(const struct sockaddr *addr);
+
+/* --- event.c --- */
+
+/** cm_event_translate() - the event as the program shall see it: with its own identifiers. */
+void cm_event_translate(struct rdma_cm_event *to, const struct rdma_cm_event *below);
+
+#endif

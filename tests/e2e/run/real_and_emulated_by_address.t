@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# settings: one: a run in a run
+# `rdmaemu run --real --emulate`: rdma_cm identifiers are real or emulated by their addresses, and a program that
+# listens at any address takes connections from both. The emulator of an outer run stands for the machine's devices:
+# its nodes have addresses of 10.77.0.0/24, those of the emulated devices have addresses of 10.88.0.0/24.
+. "$(dirname "$0")/../../lib/lib.sh"
+# shellcheck source=tests/lib/plain_real.sh
+. "$TOP/tests/lib/plain_real.sh"
+need rping ucmatose udaddy rdma_server ib_write_bw rstream
+
+R=$RDMAEMU
+printf 'name machine\n' >"$TEST_DIR/machine"
+limit "$R" fabric start --fabric machine --profile "$TEST_DIR/machine"
+limit "$R" fabric start --fabric beside --subnet 10.88.0.0/24
+
+# on NUMBER COMMAND... - on the real node m<NUMBER>, 10.77.0.<NUMBER>, which is the emulated e<NUMBER>, 10.88.0.<NUMBER>
+cat >"$TEST_DIR/on" <<END
+#!/bin/bash
+n=\$1
+shift
+exec "$R" run --fabric machine --node "m\$n" --profile "$TEST_DIR/machine" -- \
+	"$R" run --real --emulate --fabric beside --node "e\$n" -- "\$@"
+END
+chmod +x "$TEST_DIR/on"
+on() {
+	limit "$TEST_DIR/on" "$@"
+}
+on 1 true
+on 2 true
+
+out=$(on 1 "$T/app_cm_beside" 10.77.0.1 10.88.0.1 2>&1) || out+=$'\nnot ok: status '$?
+echo "$out"
+! grep -q '^not ok' <<<"$out" || FAILED=$((FAILED + 1))
+
+# --- real programs
+
+# packets FABRIC - how many its devices have sent
+packets() {
+	"$R" status --json --fabric "$1" |
+		json "sum(p['counters']['xmit_packets'] for x in d['devices'] for p in x['ports'])"
+}
+
+# connects NET SERVER CLIENT - programs of nodes 1 and 2 end well; in the commands, ADDR is the server's address there
+connects() {
+	sides pair "$TEST_DIR/on 1 ${2//ADDR/$1.1}" "$TEST_DIR/on 2 ${3//ADDR/$1.1}" env
+	went_well pair || { cat "$TEST_DIR/pair.status"; tail -n 5 "$TEST_DIR"/pair.{server,client}; return 1; }
+}
+
+# uses NET USED UNUSED NAME SERVER CLIENT - they do, by the devices of one fabric alone
+uses() {
+	local used unused
+	used=$(packets "$2") unused=$(packets "$3")
+	check "$4: $1" connects "$1" "$5" "$6"
+	is "$4: $1: the devices" "$(($(packets "$2") > used)) $(($(packets "$3") - unused))" "1 0"
+}
+
+while IFS='|' read -r name server client; do
+	uses 10.77.0 machine beside "$name" "$server" "$client"
+	uses 10.88.0 beside machine "$name" "$server" "$client"
+done <<END
+rping|rping -s -a 0.0.0.0 -C 3|rping -c -a ADDR -C 3
+rping of an address|rping -s -a ADDR -C 3|rping -c -a ADDR -C 3
+ucmatose|ucmatose|ucmatose -s ADDR
+udaddy|udaddy|udaddy -s ADDR
+rdma_server|rdma_server|rdma_client -s ADDR
+ib_write_bw -R|ib_write_bw -R -F -n 100 -p 7177|ib_write_bw -R -F -n 100 -p 7177 ADDR
+END
+
+# One server for clients of both.
+limit "$TEST_DIR/on" 1 rping -s -P -p 7175 >/dev/null 2>&1 &
+server=$!
+for net in 10.77.0 10.88.0 10.77.0; do
+	check "one server: $net" wait_for 30 on 2 rping -c -p 7175 -a $net.1 -C 2
+done
+kill $server
+wait $server 2>/dev/null
+
+# rsockets are the real library's.
+check "rsockets of a real address" connects 10.77.0 "rstream -S 1000 -C 10 -p 7176" "rstream -s ADDR -S 1000 -C 10 -p 7176"
+
+# --- an address of both
+
+# The nodes of a third fabric have the machine's addresses.
+limit "$R" fabric start --fabric same --subnet 10.77.0.0/24
+same() {
+	limit "$R" run --fabric machine --node "m$1" --profile "$TEST_DIR/machine" -- \
+		"$R" run --real --emulate --fabric same --node "s$1" -- "${@:2}"
+}
+same 1 true
+before=$(packets machine)
+same 1 rping -s -a 10.77.0.1 -C 1 >/dev/null 2>&1 &
+server=$!
+check "an address of both" wait_for 30 same 1 rping -c -a 10.77.0.1 -C 1
+wait $server
+is "is real" "$(($(packets machine) > before)) $(packets same)" "1 0"
+check "the journal says so" grep -q 'real device used .* rping.*@s1: it has an address of rdmaemu0 port 1, too' <("$R" log --fabric same)
+
+for f in machine beside same; do
+	"$R" fabric stop --fabric $f
+done
+done_testing
