@@ -99,7 +99,7 @@ static bool do_rdma(void)
 	uint8_t *at = b->buf + below(PAGE);
 	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
 	struct vb_wr wr;
-	uint64_t sum;
+	uint64_t sum = 0;
 
 	if (!mr || mr->length < 16)
 		return true;
