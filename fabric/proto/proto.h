@@ -193,6 +193,11 @@ enum proto_op {
 	 * -EOPNOTSUPP: as CALL_FAILED.
 	 */
 	PROTO_UNSEEN,
+	/*
+	 * GROUPS: whether the fabric's wires have joined the groups that queue pairs are attached
+	 * to. -EAGAIN: not yet
+	 */
+	PROTO_GROUPS,
 };
 
 enum proto_flags {

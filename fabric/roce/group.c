@@ -20,6 +20,11 @@ bool roce_groups_changed(const struct fabric *f)
 	       load_relaxed(&f->hca->mcast_moves) != f->roce->moves;
 }
 
+bool roce_has_groups_to_join(const struct fabric *f)
+{
+	return f->roce && roce_groups_changed(f);
+}
+
 static bool group_bind4(int fd, const struct roce_wire *w, const u8 gid[16])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };

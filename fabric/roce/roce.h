@@ -57,6 +57,12 @@ void roce_end(struct fabric *f);
 /** roce_group_next() - GID of the next group of wire @wire; @at: 0 at first. NULL: no more. */
 const u8 *roce_group_next(const struct fabric *f, u32 wire, u32 *at);
 
+/**
+ * roce_has_groups_to_join() - whether queue pairs have joined or left groups, and the wires have
+ * not followed yet.
+ */
+bool roce_has_groups_to_join(const struct fabric *f);
+
 /* --- input.c --- */
 
 /** roce_due() - whether datagrams wait for the token. */

@@ -14,6 +14,7 @@
 #include "fabric/journal/log.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/proto/version.h"
+#include "fabric/roce/roce.h"
 #include "fabric/server/channels.h"
 #include "fabric/server/clients.h"
 #include "fabric/server/conn_nldev.h"
@@ -305,6 +306,8 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return c->client ? fault_event_seen(f, c->client, m) : -ENOTCONN;
 	case PROTO_UNSEEN:
 		return c->client ? fault_qp_unseen(f, c->client, m) : -ENOTCONN;
+	case PROTO_GROUPS:
+		return roce_has_groups_to_join(f) ? -EAGAIN : 0;
 	case PROTO_HOLD:
 		return c->client ? fault_hold_request(f, c->client, m) : -ENOTCONN;
 	case PROTO_LIMITS:

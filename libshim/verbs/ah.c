@@ -7,7 +7,9 @@
 #include "emulator/limits.h"
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
+#include "libshim/client/client.h"
 #include "libshim/client/command.h"
+#include "libshim/client/rpc.h"
 #include "libshim/interpose/export.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
@@ -170,13 +172,42 @@ static int mcast_cmd(struct ibv_qp *ibqp, const union ibv_gid *gid, u32 lid, u32
 	return -shim_obj_cmd(ctx, &cmd);
 }
 
+#define GROUP_WAIT_NS  100000
+#define GROUP_ATTEMPTS 10000u /* a second, if the fabric process has a CPU */
+
+/*
+ * Wait until the fabric process has joined the group on its wires: a datagram that another host
+ * sends from then on arrives, as with a device. In an isolated fabric only that process knows
+ * whether there are wires. A fabric process that has ended fails later calls, too.
+ */
+static void mcast_wait_for_wires(void)
+{
+	const struct timespec pause = { .tv_nsec = GROUP_WAIT_NS };
+	struct proto_msg m;
+	u32 i;
+
+	if (shim.hca && !load_relaxed(&shim.hca->wires.n))
+		return;
+	for (i = 0; i < GROUP_ATTEMPTS; i++) {
+		m = (struct proto_msg){ .op = PROTO_GROUPS };
+		if (shim_rpc_call(&m, -1, NULL, 0) != -EAGAIN)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /** ibv_attach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
 ERRNO_EXPORT(ibv_attach_mcast, (struct ibv_qp * qp, const union ibv_gid *gid, uint16_t lid),
 	     (qp, gid, lid))
 {
+	int ret;
+
 	if (call_fails(CALL_ibv_attach_mcast))
 		return errno;
-	return mcast_cmd(qp, gid, lid, CMD_ATTACH_MCAST);
+	ret = mcast_cmd(qp, gid, lid, CMD_ATTACH_MCAST);
+	if (!ret)
+		mcast_wait_for_wires();
+	return ret;
 }
 
 /** ibv_detach_mcast() - ibv_attach_mcast(3). Return: 0 or errno value. */
