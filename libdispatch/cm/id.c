@@ -30,6 +30,13 @@ static void id_remember_device(const struct cm_both_id *b, enum cm_side side)
 		emulated_devices_add(one);
 }
 
+/* The context of the CQs that a library makes for an identifier is the identifier. */
+static void id_take_cq(struct cm_both_id *b, const struct rdma_cm_id *below, struct ibv_cq *cq)
+{
+	if (cq && cq->cq_context == below)
+		cq->cq_context = &b->id;
+}
+
 void cm_both_id_pull(struct cm_both_id *b)
 {
 	enum cm_side side = cm_both_id_side(b);
@@ -41,6 +48,8 @@ void cm_both_id_pull(struct cm_both_id *b)
 	if (!below)
 		return;
 	id_remember_device(b, side);
+	id_take_cq(b, below, below->send_cq);
+	id_take_cq(b, below, below->recv_cq);
 	b->id = *below;
 	b->id.channel = channel;
 	b->id.context = context;

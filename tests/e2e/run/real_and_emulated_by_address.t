@@ -33,6 +33,11 @@ out=$(on 1 "$T/app_cm_beside" 10.77.0.1 10.88.0.1 2>&1) || out+=$'\nnot ok: stat
 echo "$out"
 ! grep -q '^not ok' <<<"$out" || FAILED=$((FAILED + 1))
 
+# Programs of the tests of one library, which wait for completions and requests in threads.
+for program in app_cm_ep "app_cm_conn local"; do
+	check "${program/app_/}: as on one library" on 1 "$T"/$program
+done
+
 # --- real programs
 
 # packets FABRIC - how many its devices have sent

@@ -93,6 +93,9 @@ static void message_move(struct rdma_cm_id *from, struct rdma_cm_id *to)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(sent);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(received);
+	/* rdma_get_recv_comp() asserts it once it waits for a completion. */
+	CU_ASSERT_PTR_EQUAL(from->send_cq->cq_context, from);
+	CU_ASSERT_PTR_EQUAL(to->recv_cq->cq_context, to);
 	CU_ASSERT_EQUAL(rdma_post_recv(to, NULL, in, sizeof(in), received), 0);
 	CU_ASSERT_EQUAL(rdma_post_send(from, NULL, out, sizeof(out), sent, 0), 0);
 	CU_ASSERT_EQUAL(rdma_get_recv_comp(to, &wc), 1);
