@@ -152,12 +152,17 @@ int both_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 	enum cm_side within = cm_side_of(listen), side;
 	struct rdma_cm_id *below;
 	struct cm_both_id *b;
+	int ret;
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_get_request, listen, id);
 	side = request_side(cm_both_id_of(listen));
-	if (side == SIDE_NONE ||
-	    CM_SIDE_CALL(side, rdma_get_request, cm_both_id_of(listen)->side[side], &below))
+	if (side == SIDE_NONE)
+		return -1;
+	ret = CM_SIDE_CALL(side, rdma_get_request, cm_both_id_of(listen)->side[side], &below);
+	/* An event that is no request is the listener's. */
+	cm_both_id_pull(cm_both_id_of(listen));
+	if (ret)
 		return -1;
 	b = cm_both_id_wrap(below, side, NULL, listen->context);
 	if (!b) {

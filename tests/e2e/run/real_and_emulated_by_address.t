@@ -34,7 +34,7 @@ echo "$out"
 ! grep -q '^not ok' <<<"$out" || FAILED=$((FAILED + 1))
 
 # Programs of the tests of one library, which wait for completions and requests in threads.
-for program in app_cm_ep "app_cm_conn local"; do
+for program in app_cm_ep "app_cm_sync local" "app_cm_conn local"; do
 	check "${program/app_/}: as on one library" on 1 "$T"/$program
 done
 
