@@ -5,6 +5,7 @@
  */
 #include "libdispatch/cm/cm.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 CM_EXPORT(int, rdma_create_id, struct rdma_event_channel *channel, struct rdma_cm_id **id,
@@ -37,12 +38,16 @@ static void id_take_cq(struct cm_both_id *b, const struct rdma_cm_id *below, str
 		cq->cq_context = &b->id;
 }
 
+#define AFTER_CONTEXT offsetof(struct rdma_cm_id, qp)
+_Static_assert(offsetof(struct rdma_cm_id, context) + sizeof(void *) == AFTER_CONTEXT,
+	       "the channel and the context, which are the program's, stand before the QP");
+
+/* Another thread of the program may read the fields: it never sees what is the library's. */
 void cm_both_id_pull(struct cm_both_id *b)
 {
 	enum cm_side side = cm_both_id_side(b);
 	const struct rdma_cm_id *below = b->side[side];
-	struct rdma_event_channel *channel = b->id.channel;
-	void *context = b->id.context;
+	struct rdma_cm_id now;
 	int saved = errno;
 
 	if (!below)
@@ -50,13 +55,14 @@ void cm_both_id_pull(struct cm_both_id *b)
 	id_remember_device(b, side);
 	id_take_cq(b, below, below->send_cq);
 	id_take_cq(b, below, below->recv_cq);
-	b->id = *below;
-	b->id.channel = channel;
-	b->id.context = context;
-	if (below->event) {
-		cm_event_translate(&b->event, below->event);
-		b->id.event = &b->event;
+	now = *below;
+	if (now.event) {
+		cm_event_translate(&b->event, now.event);
+		now.event = &b->event;
 	}
+	b->id.verbs = now.verbs;
+	memcpy((char *)&b->id + AFTER_CONTEXT, (char *)&now + AFTER_CONTEXT,
+	       sizeof(now) - AFTER_CONTEXT);
 	errno = saved;
 }
 

@@ -9,13 +9,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WAIT_MS	   60000
 #define RESOLVE_MS 2000
+#define CALLS	   200000
 
 static const char *address[2];
 static struct rdma_event_channel *channel;
@@ -304,6 +307,45 @@ static void test_endpoints(void)
 	rdma_destroy_ep(listener);
 }
 
+/* Reads them until @done, and counts when they were others. */
+struct reader {
+	struct rdma_cm_id *id;
+	const void *context;
+	bool done;
+	unsigned int others;
+};
+
+static void *fields_read(void *arg)
+{
+	struct reader *r = arg;
+
+	while (!__atomic_load_n(&r->done, __ATOMIC_ACQUIRE)) {
+		if (*(void *const volatile *)&r->id->context != r->context)
+			r->others++;
+		if (*(struct rdma_event_channel *const volatile *)&r->id->channel != channel)
+			r->others++;
+	}
+	return NULL;
+}
+
+static void test_another_thread_reads_its_fields(void)
+{
+	struct reader r = { .context = &r };
+	uint8_t tos = 0;
+	pthread_t thread;
+	int i, ret = 0;
+
+	r.id = id_new(&r);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, fields_read, &r), 0);
+	for (i = 0; i < CALLS && !ret; i++)
+		ret = rdma_set_option(r.id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos));
+	__atomic_store_n(&r.done, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	CU_ASSERT_EQUAL(ret, 0);
+	CU_ASSERT_EQUAL(r.others, 0);
+	CU_ASSERT_EQUAL(rdma_destroy_id(r.id), 0);
+}
+
 static void test_devices_of_both(void)
 {
 	struct ibv_context **list;
@@ -327,6 +369,7 @@ int main(int argc, char **argv)
 		{ "an address of neither", test_an_address_of_neither },
 		{ "an empty channel returns", test_an_empty_channel_returns },
 		{ "endpoints", test_endpoints },
+		{ "another thread reads its fields", test_another_thread_reads_its_fields },
 		{ "devices of both", test_devices_of_both },
 		{ NULL, NULL },
 	};
