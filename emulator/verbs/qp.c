@@ -177,8 +177,9 @@ static void qp_create_fill(struct hca *hca, struct hca_qp *qp, const struct cmd_
 	qp->ind = c->ind;
 	qp->create_flags = c->create_flags;
 	qp->source_qpn = c->source_qpn & IB_QPN_MASK;
-	qp->sq_ring = c->sq_ring;
-	qp->rq_ring = c->rq_ring;
+	/* Nobody has checked the place of a ring without slots. */
+	qp->sq_ring = c->sq_depth ? c->sq_ring : 0;
+	qp->rq_ring = c->rq_depth ? c->rq_ring : 0;
 	qp->sq_depth = c->sq_depth;
 	qp->rq_depth = c->rq_depth;
 	qp->sq_stride = qp_sq_stride(c);
