@@ -97,7 +97,7 @@ all: $(BIN) $(REPLAY) $(LIB) $(TAP) $(DISPATCH) $(CTL).so $(CTL).a ## build (the
 $(BIN): $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lnettle -lz -lm -ldl
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lgmp -lnettle -lz -lm -ldl
 
 $(REPLAY): $(REPLAY_OBJ) $(VTRACE_OBJ)
 	@mkdir -p $(@D)

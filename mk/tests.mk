@@ -91,7 +91,7 @@ $(UNIT_BIN):
 # A joined fabric process in a test: tests/lib/mesh/world.h. The linker replaces its system calls.
 WORLD_CALLS := read readv write writev ioctl close socket connect accept4 getsockname getpeername getsockopt setsockopt \
 	epoll_ctl clock_gettime getrandom mmap munmap malloc calloc free nettle_curve25519_mul nettle_curve25519_mul_g
-WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lnettle
+WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lgmp -lnettle
 WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) \
@@ -113,15 +113,15 @@ $(U)/fabric/link/test_queue: $(call objs,fabric/link/queue.c fabric/link/buddy.c
 FABRIC_UNITS := $(addprefix $(U)/fabric/,fault/test_rules fault/test_contradiction server/test_socket_watch \
 	server/test_idle server/test_status_real)
 $(FABRIC_UNITS): $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
-$(FABRIC_UNITS): UNIT_LIBS := -ljson-c -lhogweed -lnettle -lz -lm -ldl
+$(FABRIC_UNITS): UNIT_LIBS := -ljson-c -lhogweed -lgmp -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/server/test_account: $(call objs,fabric/server/account.c)
 $(U)/fabric/server/test_eventfd_signal: $(call objs,fabric/server/eventfd_signal.c)
 $(U)/fabric/server/test_eventfd_signal: UNIT_LIBS := -Wl,--wrap=poll
 $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabric/join/codec.c fabric/join/codec_burst.c)
-$(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c)
-$(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c)
-$(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lnettle
+$(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c fabric/join/keys_memory.c)
+$(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c fabric/join/keys_memory.c)
+$(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lgmp -lnettle
 WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_loan test_mesh test_stream)
 $(WORLD_UNITS): $(call objs,$(WORLD_SRC))
 $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
@@ -204,7 +204,7 @@ $(FAILING): tests/lib/tools/malloc_fail.c $(FABRIC_OBJ) $(TRACES_OBJ) $(EMULATOR
 	@mkdir -p $(@D)
 	@ln -sfn ../../lib $(T)/malloc/lib
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lnettle -lz -lm -ldl
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ -ljson-c -lhogweed -lgmp -lnettle -lz -lm -ldl
 
 # sys_frames writes frames.
 $(T)/sys_frames: $(TRACES_OBJ)

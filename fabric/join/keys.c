@@ -16,6 +16,7 @@ int keys_make(u8 secret[KEYS_LEN], u8 public[KEYS_LEN])
 {
 	if (getrandom(secret, KEYS_LEN, 0) != KEYS_LEN)
 		return -EIO;
+	keys_memory_reserve();
 	curve25519_mul_g(public, secret);
 	return 0;
 }
@@ -58,6 +59,7 @@ int keys_derive(struct join_keys *k, const u8 secret[KEYS_LEN], const u8 peer[KE
 	static const u8 none[KEYS_LEN];
 	u8 shared[KEYS_LEN], salt[KEYS_LEN], root[KEYS_LEN];
 
+	keys_memory_reserve();
 	curve25519_mul(shared, secret, peer);
 	/* Keys of low order give this: the peer would choose the keys alone. */
 	if (memeql_sec(shared, none, KEYS_LEN))

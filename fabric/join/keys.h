@@ -26,6 +26,13 @@ struct join_keys {
 	u8 secret[SIDES][KEYS_LEN]; /* seal_begin() of what each side sends */
 };
 
+/* --- keys_memory.c --- */
+
+/** keys_memory_reserve() - from now on the arithmetic of keys needs no allocation. */
+void keys_memory_reserve(void);
+
+/* --- keys.c --- */
+
 /** keys_make() - a fresh key pair. Return: 0, or -EIO: there are no random numbers. */
 int keys_make(u8 secret[KEYS_LEN], u8 public[KEYS_LEN]);
 /** keys_expand() - HKDF-SHA-256's second step: a key that follows from another and @info. */

@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static u8 secret[2][KEYS_LEN], public[2][KEYS_LEN], greetings[KEYS_LEN] = { 5 };
 static const u8 token[] = "secret", token_key[KEYS_LEN] = { 9, 8, 7 };
@@ -24,6 +27,28 @@ static void test_both_derive_the_same(void)
 	CU_ASSERT_NOT_EQUAL(memcmp(a.proof[0], a.proof[1], KEYS_LEN), 0);
 	CU_ASSERT_NOT_EQUAL(memcmp(a.secret[0], a.secret[1], KEYS_LEN), 0);
 	CU_ASSERT_NOT_EQUAL(memcmp(a.proof[0], a.secret[0], KEYS_LEN), 0);
+}
+
+/* A child that has no memory left makes keys all the same. */
+static void test_no_memory_is_needed(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit none = { 1, 1 };
+	void *volatile block;
+	size_t size;
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		setrlimit(RLIMIT_AS, &none);
+		for (size = 4096; size; size -= 16)
+			while ((block = malloc(size)))
+				;
+		_exit(keys_make(secret[0], public[0]) ? 2 : 0);
+	}
+	CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+	CU_ASSERT_EQUAL(status, 0);
+#endif
 }
 
 static void check_differs(const struct join_keys *a, const struct join_keys *b)
@@ -113,6 +138,7 @@ static void test_contexts_are_erased(void)
 
 static const struct cu_test tests[] = {
 	{ "both sides derive the same", test_both_derive_the_same },
+	{ "no memory is needed", test_no_memory_is_needed },
 	{ "they depend on all that was said", test_what_they_depend_on },
 	{ "keys of low order are refused", test_keys_of_low_order },
 	{ "what hashes leave on the stack is erased", test_contexts_are_erased },
