@@ -118,14 +118,13 @@ void both_rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	cm_both_channel_free(c);
 }
 
-struct rdma_event_channel *cm_both_channel_of_id(const struct cm_both_id *b)
+struct rdma_event_channel *cm_both_channel_of_id(struct cm_both_id *b)
 {
 	struct cm_both_channel *c = channel_alloc();
 	u32 side;
 
 	if (!c)
 		return NULL;
-	c->is_of_id = true;
 	for (side = 0; side < SIDES; side++) {
 		if (!b->side[side])
 			continue;
@@ -134,6 +133,7 @@ struct rdma_event_channel *cm_both_channel_of_id(const struct cm_both_id *b)
 			return NULL;
 		}
 	}
+	b->own = c;
 	return &c->ch;
 }
 
@@ -158,26 +158,27 @@ static int side_migrate(struct cm_both_id *b, enum cm_side side, struct cm_both_
  */
 int both_rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
-	struct cm_both_channel *to = channel ? cm_both_channel_of(channel) : NULL, *from;
+	struct cm_both_channel *to = channel ? cm_both_channel_of(channel) : NULL, *own;
 	enum cm_side within = cm_side_of(id);
 	struct cm_both_id *b;
+	int err;
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_migrate_id, id, channel);
 	b = cm_both_id_of(id);
-	from = cm_both_channel_of(id->channel);
+	own = b->own;
 	if (side_migrate(b, SIDE_REAL, to))
 		return -1;
 	if (side_migrate(b, SIDE_EMULATED, to)) {
-		int err = errno;
-
-		side_migrate(b, SIDE_REAL, from->is_of_id ? NULL : from);
+		err = errno;
+		side_migrate(b, SIDE_REAL, own ? NULL : cm_both_channel_of(id->channel));
 		errno = err;
 		return -1;
 	}
+	b->own = NULL;
 	id->channel = channel ? channel : cm_both_channel_of_id(b);
-	if (from->is_of_id)
-		cm_both_channel_free(from);
+	if (own)
+		cm_both_channel_free(own);
 	cm_both_id_pull(b);
 	return id->channel ? 0 : -1;
 }

@@ -17,13 +17,11 @@
  * struct cm_both_channel - an event channel of the program. @ch.fd is an epoll descriptor over the
  * channels of the libraries.
  * @side: NULL: the library has no connection management
- * @is_of_id: the channels below belong to a synchronous identifier
  * @first: the library whose events are taken first, in turns
  */
 struct cm_both_channel {
 	struct rdma_event_channel ch;
 	struct rdma_event_channel *side[SIDES];
-	bool is_of_id;
 	u32 first;
 	struct cm_known known;
 };
@@ -39,12 +37,15 @@ enum cm_bound {
 /**
  * struct cm_both_id - an identifier of the program, @id.
  * @side: those of the libraries; NULL: it has none there
+ * @own: the channel of a synchronous identifier, over the libraries'. A program may destroy
+ *	its own channel before the identifiers on it, so this says whose it is.
  * @bound: enum cm_bound
  * @event: of a synchronous identifier, what @id.event points to
  */
 struct cm_both_id {
 	struct rdma_cm_id id;
 	struct rdma_cm_id *side[SIDES];
+	struct cm_both_channel *own;
 	u32 bound;
 	struct rdma_cm_event event;
 	struct cm_known known;
@@ -68,14 +69,14 @@ static inline struct cm_both_channel *cm_both_channel_of(struct rdma_event_chann
 /* --- channel.c --- */
 
 /**
- * cm_both_channel_of_id() - a channel over those of a synchronous identifier.
+ * cm_both_channel_of_id() - make a channel over those of a synchronous identifier, @b->own.
  * Return: NULL with errno
  */
-struct rdma_event_channel *cm_both_channel_of_id(const struct cm_both_id *b);
+struct rdma_event_channel *cm_both_channel_of_id(struct cm_both_id *b);
 /** cm_both_channel_set() - a synchronous identifier has another channel. 0, or -1 with errno */
 int cm_both_channel_set(struct cm_both_channel *c, enum cm_side side,
 			struct rdma_event_channel *below);
-/** cm_both_channel_free() - @c->is_of_id: what is below stays. */
+/** cm_both_channel_free() - the channels below stay. */
 void cm_both_channel_free(struct cm_both_channel *c);
 
 /* --- id.c --- */

@@ -134,7 +134,7 @@ static enum cm_side request_side(const struct cm_both_id *b)
 	struct pollfd ready[SIDES];
 	u32 side;
 
-	if (b->bound != CM_BOUND_BOTH || !cm_both_channel_of(b->id.channel)->is_of_id)
+	if (b->bound != CM_BOUND_BOTH || !b->own)
 		return cm_both_id_side(b);
 	for (side = 0; side < SIDES; side++)
 		ready[side] = (struct pollfd){ .fd = b->side[side]->channel->fd, .events = POLLIN };

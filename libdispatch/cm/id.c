@@ -79,8 +79,8 @@ static struct cm_both_id *id_alloc(void)
 
 void cm_both_id_free(struct cm_both_id *b)
 {
-	if (b->id.channel && cm_both_channel_of(b->id.channel)->is_of_id)
-		cm_both_channel_free(cm_both_channel_of(b->id.channel));
+	if (b->own)
+		cm_both_channel_free(b->own);
 	cm_known_remove(&b->known);
 	free(b);
 }
@@ -157,17 +157,12 @@ static int sides_destroy(struct cm_both_id *b)
 
 int cm_both_id_unbind(struct cm_both_id *b, enum cm_side side)
 {
-	struct rdma_event_channel *channel = b->id.channel;
-	bool is_synchronous = cm_both_channel_of(channel)->is_of_id;
-
 	if (CM_SIDE_CALL(side, rdma_destroy_id, b->side[side]))
 		return -1;
 	b->side[side] = NULL;
-	if (side_create(b, side, is_synchronous ? NULL : channel, b->id.ps))
+	if (side_create(b, side, b->own ? NULL : b->id.channel, b->id.ps))
 		return -1;
-	return is_synchronous ? cm_both_channel_set(cm_both_channel_of(channel), side,
-						    b->side[side]->channel)
-			      : 0;
+	return b->own ? cm_both_channel_set(b->own, side, b->side[side]->channel) : 0;
 }
 
 /**

@@ -254,6 +254,18 @@ static void test_an_address_of_neither(void)
 	CU_ASSERT_EQUAL(rdma_destroy_id(id), 0);
 }
 
+/* A program that does it the other way round ends well on a device. */
+static void test_a_channel_is_destroyed_first(void)
+{
+	struct rdma_event_channel *other = rdma_create_event_channel();
+	struct rdma_cm_id *id = NULL;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(other);
+	CU_ASSERT_EQUAL_FATAL(rdma_create_id(other, &id, NULL, RDMA_PS_TCP), 0);
+	rdma_destroy_event_channel(other);
+	rdma_destroy_id(id);
+}
+
 static void test_an_empty_channel_returns(void)
 {
 	struct rdma_cm_event *ev;
@@ -367,6 +379,7 @@ int main(int argc, char **argv)
 		{ "an address listens on one", test_an_address_listens_on_one },
 		{ "a port that either uses is used", test_a_used_port_of_either_is_used },
 		{ "an address of neither", test_an_address_of_neither },
+		{ "a channel is destroyed first", test_a_channel_is_destroyed_first },
 		{ "an empty channel returns", test_an_empty_channel_returns },
 		{ "endpoints", test_endpoints },
 		{ "another thread reads its fields", test_another_thread_reads_its_fields },
