@@ -17,7 +17,7 @@
 # machine must have an entry for qemu-aarch64, as Debian's qemu-user packages make it.
 set -eu -o pipefail
 
-PACKAGES="libc6-dev libjson-c-dev nettle-dev libpcap-dev libdw-dev libncurses-dev zlib1g-dev libibverbs-dev librdmacm-dev libcunit1-dev
+PACKAGES="libc6-dev libjson-c-dev nettle-dev libgmp-dev libpcap-dev libdw-dev libncurses-dev zlib1g-dev libibverbs-dev librdmacm-dev libcunit1-dev
 	ibverbs-providers ibverbs-utils rdmacm-utils perftest"
 PROGRAMS="ib_* ibv_* raw_ethernet_* rdma_* cmtime mckey rcopy riostream rping rstream ucmatose udaddy udpong"
 # An ELF file for this machine, an executable or a shared object (elf(5)), and the bits that count.

@@ -18,7 +18,7 @@
 #	format	clang-format alone
 set -eu
 
-BUILD="gcc libc6-dev make libjson-c-dev nettle-dev libpcap-dev libdw-dev libncurses-dev zlib1g-dev libibverbs-dev librdmacm-dev"
+BUILD="gcc libc6-dev make libjson-c-dev nettle-dev libgmp-dev libpcap-dev libdw-dev libncurses-dev zlib1g-dev libibverbs-dev librdmacm-dev"
 DEMO="perftest ibverbs-utils"
 TEST="libcunit1-dev
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
