@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../../lib/lib.sh"
 # shellcheck source=tests/lib/plain_real.sh
 . "$TOP/tests/lib/plain_real.sh"
-need rping ucmatose udaddy rdma_server ib_write_bw rstream
+need rping ucmatose udaddy rdma_server rstream
 
 R=$RDMAEMU
 printf 'name machine\n' >"$TEST_DIR/machine"
@@ -69,7 +69,6 @@ rping of an address|rping -s -a ADDR -C 3|rping -c -a ADDR -C 3
 ucmatose|ucmatose|ucmatose -s ADDR
 udaddy|udaddy|udaddy -s ADDR
 rdma_server|rdma_server|rdma_client -s ADDR
-ib_write_bw -R|ib_write_bw -R -F -n 100 -p 7177|ib_write_bw -R -F -n 100 -p 7177 ADDR
 END
 
 # One server for clients of both.
