@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -38,21 +37,6 @@ static uint8_t *mem;
 static bool stop;
 static volatile uint32_t n_lent; /* registrations that lent something */
 
-static bool is_lent(const void *at)
-{
-	unsigned long from, to;
-	bool found = false;
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, "rdmaemu-lent") && sscanf(line, "%lx-%lx", &from, &to) == 2 &&
-			from <= (unsigned long)at && (unsigned long)at < to;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 static bool should_stop(void)
 {
 	return __atomic_load_n(&stop, __ATOMIC_ACQUIRE);
@@ -63,18 +47,10 @@ static void set_stop(bool on)
 	__atomic_store_n(&stop, on, __ATOMIC_RELEASE);
 }
 
-/* The peer's WRITE and READ of the memory's last page, which no thread uses. */
-static bool peer_reaches(const struct ibv_mr *mr, uint64_t i)
+/* The peer reaches the memory's last page, which no thread uses. */
+static bool peer_reaches(const struct ibv_mr *mr)
 {
-	struct vb_wr wr = vb_wr(IBV_WR_RDMA_WRITE, i, b, b->buf, 64);
-	uint8_t *at = mem + SIZE + 64;
-	struct ibv_wc wc = { .status = IBV_WC_GENERAL_ERR };
-
-	wr.rkey = mr->rkey;
-	wr.raddr = (uintptr_t)at;
-	fill(b->buf, 64, i);
-	return !vb_send(b, 1, false, &wr) && vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) && !wc.status &&
-	       filled(at, 64, i);
+	return vb_peer_reaches(b, mr->rkey, mem + SIZE + 64);
 }
 
 /* Register, deregister, and give advice: the pages go, and come back. */
@@ -88,8 +64,8 @@ static bool rounds_run(int n)
 
 		if (!mr)
 			return false;
-		n_lent += is_lent(mem);
-		good = peer_reaches(mr, (uint64_t)i) && !ibv_dereg_mr(mr);
+		n_lent += vb_lent_bytes(mem, PAGE) != 0;
+		good = peer_reaches(mr) && !ibv_dereg_mr(mr);
 		/* A thread may keep it from being stopped. */
 		(void)vb_give_back(mem, SIZE + PAGE);
 	}
@@ -445,7 +421,7 @@ static void test_fork(void)
 			usleep(2000);
 			_exit(word[0] != first || first - word[SIZE / 2 / 8] > 1);
 		}
-		if (waitpid(pid, &status, 0) != pid || status || !mr || !peer_reaches(mr, 3))
+		if (waitpid(pid, &status, 0) != pid || status || !mr || !peer_reaches(mr))
 			bad++;
 		if (mr)
 			ibv_dereg_mr(mr);
@@ -503,9 +479,7 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	vb_open_two(argc, argv, &a, &b);
 	vb_pair_fresh(&p, a, b);
-	mem = mmap(NULL, SIZE + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mem == MAP_FAILED)
-		die("mmap: %s", strerror(errno));
+	mem = vb_pages(SIZE + PAGE, PROT_READ | PROT_WRITE);
 	test_writers(false);
 	test_writers(true);
 	test_readers();

@@ -8,7 +8,7 @@
  * registrations move the pages that the others, the kernel and the peer write to. In addition each
  * thread has pages of its own, whose mappings it changes. After MS the program kills itself.
  */
-#include "tests/lib/c/vb.h"
+#include "tests/lib/c/vb_lent.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -219,21 +219,6 @@ static bool do_spawn(struct worker *w)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
-static bool is_lent(const void *at)
-{
-	unsigned long from, to;
-	bool found = false;
-	char line[512];
-	FILE *f = fopen("/proc/self/maps", "r");
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, "rdmaemu-lent") && sscanf(line, "%lx-%lx", &from, &to) == 2 &&
-			from <= (unsigned long)at && (unsigned long)at < to;
-	if (f)
-		fclose(f);
-	return found;
-}
-
 /* The thread's own pages: register them, or change their mappings. */
 static bool do_area_register(struct worker *w)
 {
@@ -247,7 +232,7 @@ static bool do_area_register(struct worker *w)
 	fill(w->area, AREA, w->seed);
 	fill(w->area_model, AREA, w->seed);
 	__atomic_fetch_add(&n_registered, 1, __ATOMIC_RELAXED);
-	if (is_lent(w->area + PAGE))
+	if (vb_lent_bytes(w->area + PAGE, 1))
 		__atomic_fetch_add(&n_lent, 1, __ATOMIC_RELAXED);
 	return w->area_mr;
 }
