@@ -144,6 +144,14 @@ int cm_both_channel_set(struct cm_both_channel *c, enum cm_side side,
 	return channel_watch(c, side);
 }
 
+bool cm_channel_is_gone(const struct rdma_event_channel *channel)
+{
+	if (cm_side_of(channel) == SIDE_NONE)
+		return false;
+	errno = EBADF;
+	return true;
+}
+
 /* Return: 0, or -1 with errno, and the library's identifier stays where it was */
 static int side_migrate(struct cm_both_id *b, enum cm_side side, struct cm_both_channel *to)
 {
@@ -165,6 +173,8 @@ int both_rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *chann
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_migrate_id, id, channel);
+	if (channel && cm_channel_is_gone(channel))
+		return -1;
 	b = cm_both_id_of(id);
 	own = b->own;
 	if (side_migrate(b, SIDE_REAL, to))

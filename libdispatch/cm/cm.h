@@ -73,6 +73,8 @@ static inline struct cm_both_channel *cm_both_channel_of(struct rdma_event_chann
  * Return: NULL with errno
  */
 struct rdma_event_channel *cm_both_channel_of_id(struct cm_both_id *b);
+/** cm_channel_is_gone() - the program has destroyed it. With errno EBADF then */
+bool cm_channel_is_gone(const struct rdma_event_channel *channel);
 /** cm_both_channel_set() - a synchronous identifier has another channel. 0, or -1 with errno */
 int cm_both_channel_set(struct cm_both_channel *c, enum cm_side side,
 			struct rdma_event_channel *below);

@@ -177,6 +177,8 @@ int both_rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_create_id, channel, id, context, ps);
+	if (channel && cm_channel_is_gone(channel))
+		return -1;
 	b = id_alloc();
 	if (!b)
 		return -1;

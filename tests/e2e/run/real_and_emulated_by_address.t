@@ -29,14 +29,19 @@ on() {
 on 1 true
 on 2 true
 
-out=$(on 1 "$T/app_cm_beside" 10.77.0.1 10.88.0.1 2>&1) || out+=$'\nnot ok: status '$?
-echo "$out"
-! grep -q '^not ok' <<<"$out" || FAILED=$((FAILED + 1))
-
-# Programs of the tests of one library, which wait for completions and requests in threads.
-for program in app_cm_ep "app_cm_sync local" "app_cm_conn local"; do
-	check "${program/app_/}: as on one library" on 1 "$T"/$program
+# all_ok PROGRAM ARGS... - no check of a test program fails
+all_ok() {
+	local out
+	out=$(on 1 "$T/$1" "${@:2}" 2>&1) && ! grep -q '^not ok' <<<"$out" || { tail -n 20 <<<"$out"; return 1; }
+}
+check "one program with identifiers of both" all_ok app_cm_beside 10.77.0.1 10.88.0.1
+check "identifiers and channels that are gone" all_ok app_cm_unknown_id
+for address in 10.77.0.1 10.88.0.1; do
+	check "connections by $address" all_ok app_cm_conn remote $address
+	check "endpoints by $address" all_ok app_cm_ep remote $address
 done
+check "synchronous identifiers" all_ok app_cm_sync local
+check "threads" all_ok app_cm_threads
 
 # --- real programs
 
