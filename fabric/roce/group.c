@@ -69,6 +69,7 @@ static int group_open_socket(const struct roce_wire *w, const u8 gid[16])
 
 	if (fd < 0)
 		return -errno;
+	roce_socket_set_room(fd);
 	/* Another fabric of this host may be in the group, too. */
 	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
 	    (v4 ? group_bind4(fd, w, gid) : group_bind6(fd, w, gid)))

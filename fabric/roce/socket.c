@@ -100,6 +100,11 @@ static void socket_set_buffer(int fd, int force, int name)
 		setsockopt(fd, SOL_SOCKET, name, &size, sizeof(size));
 }
 
+void roce_socket_set_room(int fd)
+{
+	socket_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+}
+
 int roce_socket_open(const u8 gid[16], u16 port)
 {
 	/* Linux before 5.0 hands out one datagram at a time. */
@@ -116,7 +121,7 @@ int roce_socket_open(const u8 gid[16], u16 port)
 		return -err;
 	}
 	if (port == ROCE_UDP_PORT) {
-		socket_set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF);
+		roce_socket_set_room(fd);
 		setsockopt(fd, IPPROTO_UDP, UDP_GRO, &one, sizeof(one));
 	}
 	socket_set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF);

@@ -231,6 +231,8 @@ static inline u32 roce_ip_udp(const u8 gid[16])
  * Return: the descriptor or -errno.
  */
 int roce_socket_open(const u8 gid[16], u16 port);
+/** roce_socket_set_room() - make room for what arrives while the fabric process has no CPU. */
+void roce_socket_set_room(int fd);
 /** roce_socket_iface() - the index of the interface that has an address; 0: none. */
 unsigned int roce_socket_iface(const u8 gid[16]);
 /**
