@@ -227,7 +227,8 @@ static void of_family(bool v4)
 	family = v4 ? "IPv4" : "IPv6";
 	while (i < a->info.port.gid_tbl_len &&
 	       (ibv_query_gid_ex(a->ctx, 1, (uint32_t)i, &e, 0) ||
-		e.gid_type != IBV_GID_TYPE_ROCE_V2 || v4 != !e.gid.global.subnet_prefix))
+		e.gid_type != IBV_GID_TYPE_ROCE_V2 || (rc_by_wire() && e.gid.raw[0] == 0xfe) ||
+		v4 != !e.gid.global.subnet_prefix))
 		i++;
 	if (i == a->info.port.gid_tbl_len) {
 		note("no GID of %s", family);
