@@ -9,6 +9,9 @@ need fi_pingpong fi_info
 [ "$SETTING" != one ] || [ -n "$(ip -o addr show up scope global 2>/dev/null)" ] ||
 	skip_all "this machine has no interface with an address"
 
+# Datagrams leave from this GID. By default it is the first one: link-local, and no wire has that.
+export FI_VERBS_GID_IDX=$GID6
+
 listed() {
 	local protocol
 	run_a fi_info -p verbs >"$TEST_DIR/info.out" 2>&1 </dev/null || return
