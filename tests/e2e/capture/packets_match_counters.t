@@ -125,10 +125,15 @@ captured "isolated: ibv_rc_pingpong" pair_once ibv_rc_pingpong -n 5 -- 'once("RC
 captured "isolated: ib_read_bw" pair_once ib_read_bw -n 20 -s 100000 -- 'count("RC READ_REQ") >= 20'
 RUN_FLAGS=--chaos=7
 captured "chaos: ib_write_bw" pair_once ib_write_bw -n 20 -s 20000 -- 'once("RC WRITE_FIRST") == 20'
-RUN_FLAGS='--profile infiniband'
-captured "InfiniBand: ibv_rc_pingpong" pair_once ibv_rc_pingpong -n 5 -- 'all(p.ip in (0, 3, False, True) for p in packets)'
-captured "InfiniBand: ib_send_lat -c UD" pair_once ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
-captured "InfiniBand: rping" ping -- 'sum(p.dqpn == 1 for p in packets) >= 5'
+if by_wire; then
+	skip "InfiniBand" "wires are of RoCE ports"
+else
+	RUN_FLAGS='--profile infiniband'
+	captured "InfiniBand: ibv_rc_pingpong" pair_once ibv_rc_pingpong -n 5 -- \
+		'all(p.ip in (0, 3, False, True) for p in packets)'
+	captured "InfiniBand: ib_send_lat -c UD" pair_once ib_send_lat -c UD -n 10 -- 'count("UD SEND_ONLY") == 20'
+	captured "InfiniBand: rping" ping -- 'sum(p.dqpn == 1 for p in packets) >= 5'
+fi
 RUN_FLAGS=
 
 # group - a multicast group, of which one is a member and to which the other sends

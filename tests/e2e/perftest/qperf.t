@@ -10,6 +10,7 @@ need qperf
 server='' port=''
 
 # Between hosts it needs LIDs: it knows no GIDs.
+! by_wire || skip_all "wires are of RoCE ports"
 [ "$SETTING" = one ] || export RDMAEMU_PROFILE=infiniband
 
 start_server() {
