@@ -239,16 +239,17 @@ static void test_op(enum ibv_qp_type type, int k)
 		if ((owns[i].all || reliable(type)) &&
 		    (owns[i].status != IBV_WC_RNR_RETRY_EXC_ERR || op != IBV_WR_RDMA_WRITE))
 			test_own(type, k, &owns[i]);
-	if (reliable(type)) {
+	/* No packet of RoCE v2 tells another host's responder of a rule. */
+	if (reliable(type) && !rc_by_wire()) {
 		test_remote(type, k, IBV_WC_REM_INV_REQ_ERR, "REM_INV_REQ_ERR",
 			    IBV_EVENT_QP_REQ_ERR);
 		test_remote(type, k, IBV_WC_REM_OP_ERR, "REM_OP_ERR", IBV_EVENT_QP_FATAL);
 		if (op != IBV_WR_SEND && op != IBV_WR_SEND_WITH_IMM)
 			test_remote(type, k, IBV_WC_REM_ACCESS_ERR, "REM_ACCESS_ERR",
 				    IBV_EVENT_QP_ACCESS_ERR);
-		if (answered(op))
-			test_bad_resp(type, k);
 	}
+	if (reliable(type) && answered(op))
+		test_bad_resp(type, k);
 	/* Another fabric's receives are that fabric's rules' business. */
 	if (!ops[k].takes || type == IBV_QPT_RAW_PACKET || peer_far())
 		return;
