@@ -21,7 +21,9 @@ else
 	skip "YAML files" "python3-yaml is not installed"
 fi
 if docker compose version >/dev/null 2>&1; then
-	check "docker compose reads its file" docker compose -f compose.yaml config -q
+	for file in compose.yaml compose-roce.yaml; do
+		check "docker compose reads $file" docker compose -f $file config -q
+	done
 else
 	skip "docker compose reads its file" "docker compose is not installed"
 fi
