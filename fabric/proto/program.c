@@ -43,33 +43,68 @@
 #define DATA_OURS ELFDATA2MSB
 #endif
 
-/* All @n bytes at @at. Raw system calls: librspreload and others wrap libc's. */
-static bool file_read(int fd, void *to, size_t n, u64 at)
+#define BLOCK 2048u /* headers, and dynamic sections of most programs, in one call */
+
+/**
+ * struct elf_file - a program that is being read, and the part of it that was read last. A program
+ * has about 40 headers and entries, next to each other.
+ */
+struct elf_file {
+	int fd;
+	u64 at;
+	size_t n;
+	char block[BLOCK];
+};
+
+/* Raw system calls: librspreload and others wrap libc's. Return: where the bytes are, or NULL */
+static const char *file_bytes(struct elf_file *f, u64 at, size_t n)
 {
-	return at <= INT64_MAX && syscall(SYS_pread64, fd, to, n, (off_t)at) == (ssize_t)n;
+	ssize_t got;
+
+	if (at > INT64_MAX || n > BLOCK)
+		return NULL;
+	if (at < f->at || at - f->at > f->n || n > f->n - (at - f->at)) {
+		got = syscall(SYS_pread64, f->fd, f->block, BLOCK, (off_t)at);
+		f->at = at;
+		f->n = got > 0 ? (size_t)got : 0;
+	}
+	return n <= f->n - (at - f->at) ? f->block + (at - f->at) : NULL;
 }
 
-/* A string of the file that fits into @to with its end. */
-static bool file_read_string(int fd, char *to, size_t size, u64 at)
+/* All @n bytes at @at. */
+static bool file_read(struct elf_file *f, void *to, size_t n, u64 at)
 {
-	ssize_t n = at <= INT64_MAX ? syscall(SYS_pread64, fd, to, size, (off_t)at) : -1;
+	const char *bytes = file_bytes(f, at, n);
 
+	if (bytes)
+		memcpy(to, bytes, n);
+	return bytes;
+}
+
+/* A string of the file that fits into @to with its end. The file may end before @size bytes. */
+static bool file_read_string(struct elf_file *f, char *to, size_t size, u64 at)
+{
+	ssize_t n;
+
+	if (size <= BLOCK && file_read(f, to, size, at))
+		return memchr(to, '\0', size);
+	n = at <= INT64_MAX ? syscall(SYS_pread64, f->fd, to, size, (off_t)at) : -1;
 	return n > 0 && memchr(to, '\0', (size_t)n);
 }
 
-static bool phdr_read(int fd, const ElfW(Ehdr) * e, u32 i, ElfW(Phdr) * ph)
+static bool phdr_read(struct elf_file *f, const ElfW(Ehdr) * e, u32 i, ElfW(Phdr) * ph)
 {
 	return e->e_phoff <= INT64_MAX &&
-	       file_read(fd, ph, sizeof(*ph), e->e_phoff + i * sizeof(*ph));
+	       file_read(f, ph, sizeof(*ph), e->e_phoff + i * sizeof(*ph));
 }
 
 /* Where in the file the byte of an address is. */
-static bool elf_find_offset(int fd, const ElfW(Ehdr) * e, u64 addr, u64 *offset)
+static bool elf_find_offset(struct elf_file *f, const ElfW(Ehdr) * e, u64 addr, u64 *offset)
 {
 	ElfW(Phdr) ph;
 	u32 i;
 
-	for (i = 0; i < e->e_phnum && phdr_read(fd, e, i, &ph); i++) {
+	for (i = 0; i < e->e_phnum && phdr_read(f, e, i, &ph); i++) {
 		if (ph.p_type != PT_LOAD || addr < ph.p_vaddr || addr - ph.p_vaddr >= ph.p_filesz)
 			continue;
 		*offset = ph.p_offset + (addr - ph.p_vaddr);
@@ -78,14 +113,14 @@ static bool elf_find_offset(int fd, const ElfW(Ehdr) * e, u64 addr, u64 *offset)
 	return false;
 }
 
-static bool elf_read_dyn(int fd, const ElfW(Phdr) * ph, u32 i, ElfW(Dyn) * d)
+static bool elf_read_dyn(struct elf_file *f, const ElfW(Phdr) * ph, u32 i, ElfW(Dyn) * d)
 {
 	return i < DYNAMIC_MAX && i < ph->p_filesz / sizeof(*d) &&
-	       file_read(fd, d, sizeof(*d), ph->p_offset + i * sizeof(*d)) && d->d_tag != DT_NULL;
+	       file_read(f, d, sizeof(*d), ph->p_offset + i * sizeof(*d)) && d->d_tag != DT_NULL;
 }
 
 /* Fill in what the dynamic section says. Return: 0 or -EBADMSG. */
-static int elf_read_dynamic(int fd, const ElfW(Ehdr) * e, const ElfW(Phdr) * ph,
+static int elf_read_dynamic(struct elf_file *f, const ElfW(Ehdr) * e, const ElfW(Phdr) * ph,
 			    struct program_file *p)
 {
 	u64 strings = 0, offset;
@@ -93,20 +128,20 @@ static int elf_read_dynamic(int fd, const ElfW(Ehdr) * e, const ElfW(Phdr) * ph,
 	ElfW(Dyn) d;
 	u32 i;
 
-	for (i = 0; elf_read_dyn(fd, ph, i, &d); i++) {
+	for (i = 0; elf_read_dyn(f, ph, i, &d); i++) {
 		if (d.d_tag == DT_STRTAB)
 			strings = d.d_un.d_ptr;
 		p->is_library |= d.d_tag == DT_SONAME;
 	}
 	if (!strings)
 		return 0;
-	if (!elf_find_offset(fd, e, strings, &offset))
+	if (!elf_find_offset(f, e, strings, &offset))
 		return -EBADMSG;
-	for (i = 0; elf_read_dyn(fd, ph, i, &d); i++) {
+	for (i = 0; elf_read_dyn(f, ph, i, &d); i++) {
 		if (d.d_tag != DT_NEEDED || d.d_un.d_val > UINT32_MAX)
 			continue;
 		/* A longer name is no sanitizer's. */
-		if (!file_read_string(fd, name, sizeof(name), offset + d.d_un.d_val) ||
+		if (!file_read_string(f, name, sizeof(name), offset + d.d_un.d_val) ||
 		    !preload_is_sanitizer(name, strlen(name)))
 			continue;
 		memcpy(p->sanitizer, name, sizeof(name));
@@ -115,7 +150,7 @@ static int elf_read_dynamic(int fd, const ElfW(Ehdr) * e, const ElfW(Phdr) * ph,
 	return 0;
 }
 
-static int elf_read_phdrs(int fd, const ElfW(Ehdr) * e, struct program_file *p)
+static int elf_read_phdrs(struct elf_file *f, const ElfW(Ehdr) * e, struct program_file *p)
 {
 	ElfW(Phdr) ph;
 	int ret = 0;
@@ -124,22 +159,23 @@ static int elf_read_phdrs(int fd, const ElfW(Ehdr) * e, struct program_file *p)
 	if (e->e_phentsize != sizeof(ph) || e->e_phnum > PHDRS_MAX)
 		return -EBADMSG;
 	for (i = 0; !ret && i < e->e_phnum; i++) {
-		if (!phdr_read(fd, e, i, &ph))
+		if (!phdr_read(f, e, i, &ph))
 			return -EBADMSG;
 		if (ph.p_type == PT_INTERP &&
-		    !file_read_string(fd, p->loader, sizeof(p->loader), ph.p_offset))
+		    !file_read_string(f, p->loader, sizeof(p->loader), ph.p_offset))
 			ret = -EBADMSG;
 		else if (ph.p_type == PT_DYNAMIC)
-			ret = elf_read_dynamic(fd, e, &ph, p);
+			ret = elf_read_dynamic(f, e, &ph, p);
 	}
 	return ret;
 }
 
 static int elf_read(int fd, struct program_file *p)
 {
+	struct elf_file f = { .fd = fd };
 	ElfW(Ehdr) e;
 
-	if (!file_read(fd, &e, sizeof(e), 0))
+	if (!file_read(&f, &e, sizeof(e), 0))
 		return -EBADMSG;
 	p->bits = e.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
 	/* The same place in files of both word sizes. */
@@ -152,7 +188,7 @@ static int elf_read(int fd, struct program_file *p)
 		return 0;
 	if (e.e_type != ET_EXEC && e.e_type != ET_DYN)
 		return -ENOEXEC;
-	return elf_read_phdrs(fd, &e, p);
+	return elf_read_phdrs(&f, &e, p);
 }
 
 /* The interpreter of a script's first line, without its argument. */
