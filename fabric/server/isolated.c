@@ -56,21 +56,26 @@ static void isolated_run_command(struct fabric *f, struct client *cl, struct cmd
 	syscall(SYS_futex, &slot->state, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Execute commands in the order of their slots, as long as the account allows. */
-static void isolated_commands(struct fabric *f, struct client *cl)
+/*
+ * Execute commands in the order of their slots, as long as the account allows. The first one is
+ * executed in any case: a client that posts without end would otherwise wait for it indefinitely.
+ */
+static void isolated_commands(struct fabric *f, struct client *cl, u64 bits)
 {
 	struct accounts *t = &f->server->accounts;
-	u64 bits = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1), begin;
+	bool may = true;
+	u64 begin;
 	u32 i;
 
 	for_each_bit64(i, bits) {
-		if (!account_may(t, cl->account, real_ns())) {
+		if (!may) {
 			fetch_or(&cl->seg->cmd_bits, BIT64(i));
 			continue;
 		}
 		begin = account_begin(cl->account);
 		isolated_run_command(f, cl, &cl->seg->cmd[i]);
 		account_end(t, cl->account, begin);
+		may = account_may(t, cl->account, real_ns());
 	}
 }
 
@@ -86,17 +91,24 @@ static void isolated_doorbells(struct fabric *f, struct client *cl)
 	account_end(t, cl->account, begin);
 }
 
-/* Serve a client as long as its account allows; then another one of its process has its turn. */
+/*
+ * Serve a client as long as its account allows; then another one of its process has its turn. Work
+ * that the client posted before a command is begun before that command: a device copies an address
+ * handle when a datagram is posted, so programs destroy it right after that. The commands are
+ * therefore read first, and the doorbells served first.
+ */
 static void isolated_serve_client(struct fabric *f, struct client *cl)
 {
 	struct account *a = cl->account;
+	u64 commands = 0;
 
 	if (!account_may(&f->server->accounts, a, real_ns()))
 		return;
 	if (load_relaxed(&cl->seg->cmd_bits))
-		isolated_commands(f, cl);
-	if (load_relaxed(&cl->seg->db_any) && account_may(&f->server->accounts, a, real_ns()))
+		commands = exchange(&cl->seg->cmd_bits, 0) & (BIT64(SEG_CMD_SLOTS) - 1);
+	if (load_relaxed(&cl->seg->db_any))
 		isolated_doorbells(f, cl);
+	isolated_commands(f, cl, commands);
 	a->from = cl->id + 1;
 }
 
