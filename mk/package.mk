@@ -32,7 +32,7 @@ SBOM := $(BUILD)/rdmaemu.spdx.json
 .PHONY: sbom
 sbom: all ## write the packages of which libraries are linked to build/rdmaemu.spdx.json
 	$(call say,SBOM,$(SBOM))
-	$(Q)python3 packaging/sbom.py $(VERSION) $(BIN) $(REPLAY) $(LIB) $(TAP) $(CTL_SO) >$(SBOM).new && \
+	$(Q)python3 packaging/sbom.py $(VERSION) $(BIN) $(REPLAY) $(LIB) $(TAP) $(DISPATCH) $(CTL_SO) >$(SBOM).new && \
 		mv $(SBOM).new $(SBOM)
 
 .PHONY: check-packages check-reproducible check-rpm

@@ -5,12 +5,14 @@
     packaging/sbom.py VERSION FILE...
 
 A library's package, its version and its architecture come from dpkg; where that does not know them, the library
-stands for itself. SOURCE_DATE_EPOCH= is the date of the document.
+stands for itself. The loader of this machine finds the libraries of its own programs; those of a binary that was built
+for another machine are in the folders that Debian has for that machine. SOURCE_DATE_EPOCH= is the date of the document.
 """
 import hashlib
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import time
@@ -29,14 +31,28 @@ def needed(path):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-d", path))
 
 
+# By the field e_machine of elf(5).
+FOLDERS = {62: "x86_64-linux-gnu", 183: "aarch64-linux-gnu"}
+
+
+def machine_of(path):
+    with open(path, "rb") as file:
+        return struct.unpack_from("<H", file.read(20), 18)[0]
+
+
 def paths_of_libraries(path):
-    """Where the loader finds a file's libraries, by name."""
-    return dict(re.findall(r"^\s*(\S+) => (/\S+)", output_of("ldd", path), re.M))
+    """Where the loader of the file's machine finds its libraries, by name."""
+    if machine_of(path) == machine_of("/proc/self/exe"):
+        return dict(re.findall(r"^\s*(\S+) => (/\S+)", output_of("ldd", path), re.M))
+    folders = [top + FOLDERS.get(machine_of(path), "unknown") for top in ("/usr/lib/", "/lib/")]
+    places = [(name, os.path.join(folder, name)) for name in needed(path) for folder in folders]
+    return dict(place for place in places if os.path.exists(place[1]))
 
 
 def package_of(name, path):
     """The package that has a library: (name, version, architecture)."""
-    for candidate in (path, os.path.realpath(path), re.sub(r"^/usr", "", path), "/usr" + path):
+    # dpkg-query takes a name without a path for a pattern, which fits libraries of any machine.
+    for candidate in (path, os.path.realpath(path), re.sub(r"^/usr", "", path), "/usr" + path) if path else ():
         owner = output_of("dpkg-query", "-S", candidate).split(": ")[0]
         if owner and not owner.startswith("diversion"):
             fields = output_of("dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture}", owner).split(" ")
@@ -78,7 +94,7 @@ def document(version, files):
             # A library of rdmaemu's own, or the loader.
             if name.startswith(("librdmaemu", "ld-linux")):
                 continue
-            users.setdefault(package_of(name, where.get(name, name)), set()).add(os.path.basename(file))
+            users.setdefault(package_of(name, where.get(name)), set()).add(os.path.basename(file))
     own = spdx_package("rdmaemu", "", "")
     own.update(versionInfo=version, licenseConcluded="MIT", licenseDeclared="MIT",
                copyrightText="Copyright (c) 2026 the rdmaemu authors")

@@ -28,4 +28,22 @@ is "each with its version" "$(json "[p['name'] for p in d['packages'] if not p.g
 is "and each is linked" "$(json "len(d['relationships'])" <"$TEST_DIR/sbom")" \
 	"$(json "len(d['packages'])" <"$TEST_DIR/sbom")"
 is "the same bytes each time" "$(sbom | cksum)" "$(cksum <"$TEST_DIR/sbom")"
+
+# A cross compiler makes binaries for another machine: the field e_machine says which.
+other=$(python3 - "${files[0]}" "$TEST_DIR/other" <<'END'
+import sys
+with open(sys.argv[1], "rb") as file:
+    binary = bytearray(file.read())
+x86_64, aarch64 = b"\x3e\0", b"\xb7\0"
+binary[18:20] = x86_64 if binary[18:20] == aarch64 else aarch64
+with open(sys.argv[2], "wb") as file:
+    file.write(binary)
+print("amd64" if binary[18:20] == x86_64 else "arm64")
+END
+)
+files=("$TEST_DIR/other")
+is "for another machine, packages are that machine's" "$(sbom | json "{r['referenceLocator'].split('=')[1]
+	for p in d['packages'] for r in p.get('externalRefs', [])} - {'$other'}")" 'set()'
+is "and none is left out" "$(sbom | json "len(d['packages']) > len({n for n in '''$(readelf -d "$TEST_DIR/other" |
+	sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -e '^libm\.' -e '^ld-linux')'''.split()})")" True
 done_testing
