@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Packages: made of what `make dist` writes, as a distribution would, and not of the files of this tree.
+# Packages: made of what `make dist` writes, as a distribution would, and not of the files of this tree. HOST_ARCH=arm64
+# builds for that architecture by a cross compiler, whose packages and libraries are installed already.
 
 DIST_NAME := rdmaemu-$(VERSION)
 DIST	  := $(BUILD)/$(DIST_NAME).tar.gz
@@ -14,9 +15,9 @@ dist: ## write the files of the last commit to build/rdmaemu-VERSION.tar.gz
 	$(call say,DIST,$(DIST))
 
 .PHONY: deb
-deb: dist ## install what is missing, and build Debian's packages of the last commit in build/deb
-	@$(if $(NO_DEPS),:,tests/deps.sh deb)
-	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/deb.sh $(DIST) $(BUILD)/deb
+deb: dist ## install what is missing, and build Debian's packages of the last commit in build/deb; HOST_ARCH=arm64
+	@$(if $(NO_DEPS)$(HOST_ARCH),:,tests/deps.sh deb)
+	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/deb.sh $(DIST) $(BUILD)/deb $(HOST_ARCH)
 
 .PHONY: rpm
 rpm: dist ## install what is missing, and build RPM packages of the last commit in build/rpm
@@ -37,11 +38,11 @@ sbom: all ## write the packages of which libraries are linked to build/rdmaemu.s
 
 .PHONY: check-packages check-reproducible check-rpm
 check-packages: ## build, install, use and purge packages on bare roots of Debian SUITES=; needs root and mmdebstrap
-	@tests/packages.sh $(SUITES)
+	@HOST_ARCH=$(HOST_ARCH) tests/packages.sh $(SUITES)
 
 check-reproducible: dist ## build the packages twice, elsewhere, at other dates, and compare their bytes
-	@$(if $(NO_DEPS),:,tests/deps.sh deb)
-	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/reproducible.sh $(DIST)
+	@$(if $(NO_DEPS)$(HOST_ARCH),:,tests/deps.sh deb)
+	@env -u BUILD -u MAKEFLAGS -u MFLAGS packaging/reproducible.sh $(DIST) $(HOST_ARCH)
 
 check-rpm: dist ## build RPM packages, let rpmlint check them, and compare their files with those of Debian's
 	@$(if $(NO_DEPS),:,tests/deps.sh deb rpm)

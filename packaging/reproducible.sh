@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# packaging/reproducible.sh TARBALL: builds Debian's packages twice, in other folders, with other dates, time zones,
-# languages and umasks, and compares them byte by byte. Tests are left out.
+# packaging/reproducible.sh TARBALL [ARCH]: builds Debian's packages twice, in other folders, with other dates, time
+# zones, languages and umasks, and compares them byte by byte. Tests are left out.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,11 +16,11 @@ export DEB_BUILD_OPTIONS="nocheck ${DEB_BUILD_OPTIONS-}"
 
 (
 	umask 022
-	TZ=UTC LC_ALL=C.UTF-8 packaging/deb.sh "$1" "$dir/one"
+	TZ=UTC LC_ALL=C.UTF-8 packaging/deb.sh "$1" "$dir/one" "${2-}"
 )
 (
 	umask 002
-	TZ=Asia/Tokyo LC_ALL=C faketime -f +400d packaging/deb.sh "$1" "$dir/another/and-longer"
+	TZ=Asia/Tokyo LC_ALL=C faketime -f +400d packaging/deb.sh "$1" "$dir/another/and-longer" "${2-}"
 )
 differ=
 for one in "$dir"/one/*.deb; do

@@ -49,9 +49,11 @@ bare_root_enter() {
 	cp /etc/resolv.conf "$2/etc/resolv.conf"
 }
 
-# bare_root_run COMMAND - run it there by sh, as root with the environment of a login
+# bare_root_run COMMAND - run it there by sh, as root with the environment of a login. BARE_ROOT_BY= may hold a command
+# that starts others
 bare_root_run() {
-	chroot "$BARE_ROOT" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
+	# shellcheck disable=SC2086 # its words
+	${BARE_ROOT_BY-} chroot "$BARE_ROOT" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
 		sh -c "$1"
 }
 
