@@ -236,12 +236,13 @@ test: deps ## install what is missing, build, and run all tests; TESTS= SETTING=
 	@BUILD=$(BUILD) MAKE='$(MAKE)' tests/build.sh all tests
 	@BUILD=$(BUILD) SETTING='$(SETTING)' tests/run $(TESTS)
 
-# Rules of WCAG, from npm's registry. The test of the report's page applies them in Chromium, if they are there.
-.PHONY: axe
-axe: ## install axe-core in build/axe for the test of the report's page; needs npm
-	@mkdir -p $(BUILD)/axe
-	$(Q)cp tests/lib/axe/package.json tests/lib/axe/package-lock.json $(BUILD)/axe
-	$(Q)npm ci --prefix $(BUILD)/axe --no-audit --no-fund --silent
+# From npm's registry: rules of WCAG for the report's page, the schema of Kubernetes' API for manifests, and a reader of
+# traces. Tests that find them use them.
+.PHONY: npm
+npm: ## install judges of pages, manifests and traces in build/npm for their tests; needs npm
+	@mkdir -p $(BUILD)/npm
+	$(Q)cp tests/lib/npm/* $(BUILD)/npm
+	$(Q)npm ci --prefix $(BUILD)/npm --no-audit --no-fund --silent
 
 .PHONY: test-apps
 test-apps: ## install big applications (MPI, QEMU, fio, tgt), and run them as docs/guide/applications.md shows

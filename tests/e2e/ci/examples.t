@@ -28,6 +28,26 @@ else
 	skip "docker compose reads its file" "docker compose is not installed"
 fi
 
+# Manifests by the schema of Kubernetes' API.
+judge=$BUILD/npm/kubernetes.mjs
+if [ -e "$judge" ] && command -v node >/dev/null; then
+	for file in kubernetes.yaml kubernetes-hca.yaml ../packaging/kubernetes/device-plugin.yaml; do
+		check "Kubernetes' schema accepts ${file##*/}" limit node "$judge" "$file"
+	done
+	# refused EDIT COMPLAINT - the schema has COMPLAINT against a manifest that sed's EDIT has spoiled
+	refused() {
+		sed "$1" kubernetes.yaml >"$TEST_DIR/edited.yaml"
+		limit node "$judge" "$TEST_DIR/edited.yaml" >"$TEST_DIR/complaints"
+		grep -F "$2" "$TEST_DIR/complaints" || { cat "$TEST_DIR/complaints"; return 1; }
+	}
+	check "it refuses an unknown field" refused 's/hostname:/hostnam:/' 'Pod.spec.hostnam: no such field'
+	check "a missing one" refused 's/, mountPath: .token,/,/' 'must have required property mountPath'
+	check "a value of another type" refused 's/port: 7471/port: join/' 'must be integer'
+	check "an unknown kind" refused 's/kind: Pod/kind: Pot/' 'no such kind: v1 Pot'
+else
+	skip "Kubernetes' schema accepts the manifests" "it is not installed: make npm"
+fi
+
 # Each variable and verb that they use is one that rdmaemu has.
 known() {
 	local w

@@ -22,5 +22,5 @@ END
 limit "$R" report evil.html evil.json
 limit python3 "$TOP/tests/lib/py/many_packets.py" 100000 many.pcap
 limit "$R" report many.html many.pcap
-HOME=$PWD AXE=$BUILD/axe/node_modules/axe-core/axe.min.js limit python3 "$TOP/tests/lib/py/report_in_browser.py" run.html evil.html many.html calls.html real.html . || FAILED=1
+HOME=$PWD AXE=$BUILD/npm/node_modules/axe-core/axe.min.js limit python3 "$TOP/tests/lib/py/report_in_browser.py" run.html evil.html many.html calls.html real.html . || FAILED=1
 done_testing

@@ -5,7 +5,7 @@ usage: report_in_browser.py RUN.html EVIL.html MANY.html CALLS.html REAL.html DI
 
 RUN.html: of a run whose SEND_MIDDLEs a rule has dropped; EVIL.html: of a journal with markup in the names;
 MANY.html: of many_packets.py, 100,000 packets; CALLS.html: of a trace with packets; REAL.html: of one of real devices.
-Prints a line for each check. Screenshots go to DIR. AXE: the file of axe-core, `make axe`
+Prints a line for each check. Screenshots go to DIR. AXE: the file of axe-core, `make npm`
 """
 import os
 import sys
@@ -129,7 +129,7 @@ def check_axe(check, page, name):
     """axe-core has the rules of WCAG that a program can decide."""
     path = os.environ.get('AXE', '')
     if not os.path.exists(path):
-        print(f'ok axe-core finds nothing, {name} # SKIP it is not installed: make axe')
+        print(f'ok axe-core finds nothing, {name} # SKIP it is not installed: make npm')
         return
     with open(path, encoding='utf-8') as f:
         page.js(f.read() + '; 0')
