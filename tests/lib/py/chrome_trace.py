@@ -5,7 +5,7 @@ usage: chrome_trace.py FILE[.gz] [TRACE-STAT-JSON]
 
 Perfetto's own reader, trace_processor, is in neither Debian nor npm, so the rules here are written from the format's
 document ("Trace Event Format") and from what Perfetto's documentation says of JSON traces, and they are stricter than
-readers are:
+readers are (tests/lib/npm/trace.mjs is one, of Chromium's DevTools):
 
   - an object with traceEvents; each event has the members of its phase, with their types, and no others
   - slices (X) of a thread nest: of any two, one contains the other, or they do not overlap
