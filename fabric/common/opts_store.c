@@ -201,8 +201,8 @@ static bool opt_set_unexpected(struct opts *o, const char *value)
 
 static bool opt_set_check(struct opts *o, const char *value)
 {
+	struct finding_set on;
 	bool yes;
-	u64 on;
 
 	o->check[0] = '\0';
 	if (*value && parse_bool(value, &yes)) {

@@ -387,41 +387,45 @@ static bool finding_word_is_severity(const char *word, size_t len, enum finding_
 	return len == n + 1 && !memcmp(word, name, n) && word[n] == 's';
 }
 
-/* The findings of a word of a list; 0: none. */
-static u64 finding_word_parse(const char *word, size_t len)
+/* Whether a word of a list means a finding. */
+static bool finding_word_means(const char *word, size_t len, const struct finding_def *d)
 {
-	u64 bits = 0;
+	return (len == 3 && !memcmp(word, "all", 3)) ||
+	       (d->group ? len == strlen(d->group) && !memcmp(word, d->group, len)
+			 : finding_word_is_severity(word, len, d->severity)) ||
+	       finding_pattern_matches(word, len, d->name);
+}
+
+/* Adds the findings of a word, or takes them out. Return: whether it names any. */
+static bool finding_set_change(struct finding_set *set, const char *word, size_t len, bool add)
+{
+	bool found = false;
 	u32 id;
 
 	for (id = 0; id < FINDING_COUNT; id++) {
-		const struct finding_def *d = &finding_defs[id];
+		u64 *bits = &set->word[id / 64], bit = 1ull << id % 64;
 
-		if ((len == 3 && !memcmp(word, "all", 3)) ||
-		    (d->group ? len == strlen(d->group) && !memcmp(word, d->group, len)
-			      : finding_word_is_severity(word, len, d->severity)) ||
-		    finding_pattern_matches(word, len, d->name))
-			bits |= 1ull << id;
+		if (!finding_word_means(word, len, &finding_defs[id]))
+			continue;
+		found = true;
+		*bits = add ? *bits | bit : *bits & ~bit;
 	}
-	return bits;
+	return found;
 }
 
-const char *finding_list_parse(const char *list, u64 *on)
+const char *finding_list_parse(const char *list, struct finding_set *on)
 {
-	_Static_assert(FINDING_COUNT < 64, "a bit for each finding");
 	const char *word = list;
 	size_t len, minus;
-	u64 bits;
 
-	*on = 0;
+	*on = (struct finding_set){ { 0 } };
 	if (*list == '-')
 		finding_list_parse(FINDING_LIST_DEFAULT, on);
 	for (;; word += len + 1) {
 		len = strcspn(word, ",");
 		minus = *word == '-';
-		bits = finding_word_parse(word + minus, len - minus);
-		if (!bits)
+		if (!finding_set_change(on, word + minus, len - minus, !minus))
 			return word;
-		*on = minus ? *on & ~bits : *on | bits;
 		if (!word[len])
 			return NULL;
 	}

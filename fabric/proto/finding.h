@@ -109,16 +109,27 @@ struct finding_def {
 
 extern const struct finding_def finding_defs[FINDING_COUNT];
 
+/** struct finding_set - some of the findings: a bit for each. */
+struct finding_set {
+	u64 word[(FINDING_COUNT + 63) / 64];
+};
+
+/** finding_set_has() - whether a finding is in a set. */
+static inline bool finding_set_has(const struct finding_set *set, enum finding_id id)
+{
+	return set->word[id / 64] >> id % 64 & 1;
+}
+
 /** finding_severity_name() - "error", "warning" or "info". */
 const char *finding_severity_name(enum finding_severity severity);
 /**
  * finding_list_parse() - read words with commas between: patterns of names with '*', groups, "all",
  * and "errors", "warnings" and "infos", which are those without a group. A '-' in front leaves them
  * out. A list that begins with a word to leave out begins with errors and warnings.
- * @on: receives a bit (1 << enum finding_id) for each finding
+ * @on: receives the findings
  * Return: NULL, or the word that names no finding.
  */
-const char *finding_list_parse(const char *list, u64 *on);
+const char *finding_list_parse(const char *list, struct finding_set *on);
 /** finding_pattern_matches() - whether a text matches a pattern in which '*' is any text. */
 bool finding_pattern_matches(const char *pattern, size_t len, const char *text);
 /** finding_find() - find a finding by its name. Return: enum finding_id, or -1. */

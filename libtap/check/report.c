@@ -37,7 +37,7 @@ static struct report_place {
 	u64 times;
 } places[REPORT_PLACES];
 static u32 n_places;
-static u64 enabled;
+static struct finding_set enabled;
 static int fd = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -119,7 +119,7 @@ static void report_put_frames(check_stack stack)
 
 bool check_report_is_on(enum finding_id id)
 {
-	return enabled >> id & 1;
+	return finding_set_has(&enabled, id);
 }
 
 /* Opens the file with the first report. Return: false: there is no directory any more. */

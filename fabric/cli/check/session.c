@@ -23,13 +23,20 @@ bool check_session_is_on(void)
  */
 static int session_keep_memory(const struct opts *o)
 {
-	const u64 buffers = BIT64(FINDING_WR_BUFFER_WRITTEN) | BIT64(FINDING_WR_BUFFER_EARLY) |
-			    BIT64(FINDING_WR_BUFFER_UNMAPPED);
-	u64 on;
+	static const enum finding_id guards[] = {
+		FINDING_WR_BUFFER_WRITTEN,
+		FINDING_WR_BUFFER_EARLY,
+		FINDING_WR_BUFFER_UNMAPPED,
+	};
+	struct finding_set on;
+	size_t i;
 
-	if (finding_list_parse(o->check, &on) || !(on & buffers))
+	if (finding_list_parse(o->check, &on))
 		return 0;
-	return setenv(PROTO_LEND_ENV, "0", 1);
+	for (i = 0; i < ARRAY_SIZE(guards); i++)
+		if (finding_set_has(&on, guards[i]))
+			return setenv(PROTO_LEND_ENV, "0", 1);
+	return 0;
 }
 
 int check_session_start(const struct opts *o)

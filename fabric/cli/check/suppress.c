@@ -22,7 +22,7 @@ struct suppress_rule {
 static bool suppress_parse(char *line, struct suppress_rule *r, const char **why)
 {
 	char *save = NULL, *name, *place;
-	u64 on;
+	struct finding_set on;
 
 	*why = NULL;
 	line[strcspn(line, "#")] = '\0';
