@@ -10,6 +10,9 @@
  *   access by now.
  *
  * The kernel kills a thread that faults with the signal blocked, so programs do not block it.
+ *
+ * A user may want to know when the instruction has passed that had faulted: the CPU then raises
+ * SIGTRAP after it. A handler for that one stands before the program's own, too.
  */
 #include "libtap/memory_use.h"
 #include "libtap/process.h"
@@ -33,9 +36,28 @@ TAP_HOOK(int, sigprocmask, int how, const sigset_t *set, sigset_t *old);
 
 #define FAULT_FRAMES 24
 
+#define FAULT_TRAP_FLAG 0x100 /* of EFLAGS: raise SIGTRAP after the next instruction */
+
+/* struct fault_signal - @state: 0: no handler yet, 1: it is being installed, 2: it is there */
+struct fault_signal {
+	u32 state;
+	struct sigaction program;
+};
+
+/*
+ * struct fault_thread - @steps: one instruction; @blocked: SIGTRAP was
+ * @held: a SIGTRAP of the program has come meanwhile, which is blocked: @info
+ */
+struct fault_thread {
+	bool steps;
+	bool blocked;
+	bool held;
+	siginfo_t info;
+};
+
 static bool is_expected;
-static u32 fault_state; /* 0: no handler yet, 1: it is being installed, 2: it is there */
-static struct sigaction program_action;
+static struct fault_signal fault_segv, fault_trap;
+static __thread struct fault_thread fault_thread __attribute__((tls_model("initial-exec")));
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- whose fault it is --- */
@@ -99,8 +121,56 @@ static bool fault_has_passed(u64 addr, bool write)
 	return tap_memory_find(addr, &v) && (write ? v.write : v.read);
 }
 
+/* --- single instructions --- */
+
+bool tap_fault_can_step(void)
+{
+#if defined(__x86_64__)
+	return load_relaxed(&fault_trap.state) == 2;
+#else
+	return false;
+#endif
+}
+
+/* The kernel kills a thread that steps with SIGTRAP blocked. */
+static void fault_step(ucontext_t *uc)
+{
+#if defined(__x86_64__)
+	if (fault_thread.steps)
+		return;
+	fault_thread.steps = true;
+	fault_thread.blocked = sigismember(&uc->uc_sigmask, SIGTRAP) == 1;
+	sigdelset(&uc->uc_sigmask, SIGTRAP);
+	uc->uc_mcontext.gregs[REG_EFL] |= FAULT_TRAP_FLAG;
+#else
+	(void)uc;
+#endif
+}
+
+static void fault_end_step(ucontext_t *uc)
+{
+	u32 i;
+
+	fault_thread.steps = false;
+	if (fault_thread.blocked)
+		sigaddset(&uc->uc_sigmask, SIGTRAP);
+	/* It stays pending until the program unblocks it. */
+	if (fault_thread.held)
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)syscall(SYS_gettid), SIGTRAP,
+			&fault_thread.info);
+	fault_thread.held = false;
+#if defined(__x86_64__)
+	uc->uc_mcontext.gregs[REG_EFL] &= ~FAULT_TRAP_FLAG;
+#endif
+	for (i = 0; i < tap.n; i++)
+		if (tap.on[i]->stepped)
+			tap.on[i]->stepped();
+}
+
+/* --- faults --- */
+
 /* Return: whether the instruction may run again. */
-static bool fault_take(const siginfo_t *info, const ucontext_t *uc)
+static bool fault_take(const siginfo_t *info, ucontext_t *uc)
 {
 	struct tap_fault f = {
 		.addr = (u64)(uintptr_t)info->si_addr,
@@ -113,8 +183,11 @@ static bool fault_take(const siginfo_t *info, const ucontext_t *uc)
 		return false;
 	f.library = fault_is_of_library();
 	for (i = 0; i < tap.n; i++)
-		if (tap.on[i]->fault && tap.on[i]->fault(&f))
+		if (tap.on[i]->fault && tap.on[i]->fault(&f)) {
+			if (f.step)
+				fault_step(uc);
 			return true;
+		}
 	return fault_has_passed(f.addr, f.write);
 }
 
@@ -150,57 +223,99 @@ static void fault_mask_change(int how, const sigset_t *set)
 	syscall(SYS_rt_sigprocmask, (long)how, set, NULL, sizeof(u64));
 }
 
-static void fault_handler(int sig, siginfo_t *info, void *context)
+/* Runs the program's own handler, as the kernel would. */
+static void fault_run_program(struct fault_signal *of, int sig, siginfo_t *info, void *context)
 {
-	struct sigaction act;
-	int saved = errno;
-	sigset_t segv;
+	struct sigaction act = of->program;
+	sigset_t own;
 
-	sigemptyset(&segv);
-	sigaddset(&segv, SIGSEGV);
-	if (fault_take(info, context)) {
-		errno = saved;
-		return;
-	}
-	act = program_action;
+	sigemptyset(&own);
+	sigaddset(&own, sig);
 	if (act.sa_flags & SA_RESETHAND)
-		program_action.sa_handler = SIG_DFL;
+		of->program.sa_handler = SIG_DFL;
 	/* The kernel has blocked the signal itself. */
 	fault_mask_change(SIG_BLOCK, &act.sa_mask);
 	if (act.sa_flags & SA_NODEFER)
-		fault_mask_change(SIG_UNBLOCK, &segv);
-	errno = saved;
+		fault_mask_change(SIG_UNBLOCK, &own);
 	fault_pass(sig, info, context, &act);
+}
+
+static void fault_handler(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+	bool taken = fault_take(info, context);
+
+	errno = saved;
+	if (!taken)
+		fault_run_program(&fault_segv, sig, info, context);
+}
+
+static void fault_trap_handler(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (fault_thread.steps && info->si_code == TRAP_TRACE) {
+		fault_end_step(context);
+	} else if (fault_thread.steps && fault_thread.blocked) {
+		fault_thread.held = true;
+		fault_thread.info = *info;
+	} else {
+		fault_run_program(&fault_trap, sig, info, context);
+	}
+	errno = saved;
+}
+
+static bool fault_install(struct fault_signal *of, int sig,
+			  void (*handler)(int sig, siginfo_t *info, void *context))
+{
+	struct sigaction act = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+
+	if (likely(load_acquire(&of->state)))
+		return load_relaxed(&of->state) == 2;
+	pthread_mutex_lock(&lock);
+	if (!of->state) {
+		store_release(&of->state, 1);
+		if (!fault_next_sigaction()(sig, &act, &of->program))
+			store_release(&of->state, 2);
+	}
+	pthread_mutex_unlock(&lock);
+	return load_relaxed(&of->state) == 2;
 }
 
 bool tap_fault_start(void)
 {
-	struct sigaction act = { .sa_sigaction = fault_handler,
-				 .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	return fault_install(&fault_segv, SIGSEGV, fault_handler);
+}
 
-	if (likely(load_acquire(&fault_state)))
-		return load_relaxed(&fault_state) == 2;
-	pthread_mutex_lock(&lock);
-	if (!fault_state) {
-		store_release(&fault_state, 1);
-		if (!fault_next_sigaction()(SIGSEGV, &act, &program_action))
-			store_release(&fault_state, 2);
-	}
-	pthread_mutex_unlock(&lock);
-	return load_relaxed(&fault_state) == 2;
+bool tap_fault_start_steps(void)
+{
+	return fault_install(&fault_trap, SIGTRAP, fault_trap_handler);
 }
 
 /* --- the program's own handler --- */
 
+/* Return: NULL: the program's handler is the kernel's affair. */
+static struct fault_signal *fault_find_signal(int sig)
+{
+	struct fault_signal *of = NULL;
+
+	if (sig == SIGSEGV)
+		of = &fault_segv;
+	else if (sig == SIGTRAP)
+		of = &fault_trap;
+	return of && load_acquire(&of->state) == 2 ? of : NULL;
+}
+
 int tap_hook_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
+	struct fault_signal *of = fault_find_signal(sig);
 	struct sigaction was;
 
-	if (sig != SIGSEGV || load_acquire(&fault_state) != 2)
+	if (!of)
 		return fault_next_sigaction()(sig, act, old);
-	was = program_action;
+	was = of->program;
 	if (act)
-		program_action = *act;
+		of->program = *act;
 	if (old)
 		*old = was;
 	return 0;
@@ -211,19 +326,19 @@ int tap_hook___sigaction(int sig, const struct sigaction *act, struct sigaction 
 	return tap_hook_sigaction(sig, act, old);
 }
 
-static sighandler_t fault_set(sighandler_t handler, int flags)
+static sighandler_t fault_set(struct fault_signal *of, sighandler_t handler, int flags)
 {
-	struct sigaction was = program_action;
+	struct sigaction was = of->program;
 
-	program_action = (struct sigaction){ .sa_handler = handler, .sa_flags = flags };
+	of->program = (struct sigaction){ .sa_handler = handler, .sa_flags = flags };
 	return was.sa_handler;
 }
 
 sighandler_t tap_hook_signal(int sig, sighandler_t handler)
 {
-	if (sig != SIGSEGV || load_acquire(&fault_state) != 2)
-		return tap_next(signal)(sig, handler);
-	return fault_set(handler, SA_RESTART);
+	struct fault_signal *of = fault_find_signal(sig);
+
+	return of ? fault_set(of, handler, SA_RESTART) : tap_next(signal)(sig, handler);
 }
 
 sighandler_t tap_hook_bsd_signal(int sig, sighandler_t handler)
@@ -233,9 +348,11 @@ sighandler_t tap_hook_bsd_signal(int sig, sighandler_t handler)
 
 sighandler_t tap_hook___sysv_signal(int sig, sighandler_t handler)
 {
-	if (sig != SIGSEGV || load_acquire(&fault_state) != 2)
+	struct fault_signal *of = fault_find_signal(sig);
+
+	if (!of)
 		return tap_next(__sysv_signal)(sig, handler);
-	return fault_set(handler, (int)(SA_RESETHAND | SA_NODEFER));
+	return fault_set(of, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
 sighandler_t tap_hook_sysv_signal(int sig, sighandler_t handler)

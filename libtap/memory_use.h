@@ -43,5 +43,12 @@ bool tap_memory_find(u64 addr, struct tap_mapping *found);
 void tap_fault_expect(void);
 /** tap_fault_start() - show faults from now on. Return: false: that is not possible. */
 bool tap_fault_start(void);
+/**
+ * tap_fault_start_steps() - let users ask for single instructions from now on. Return: false: that
+ * is not possible.
+ */
+bool tap_fault_start_steps(void);
+/** tap_fault_can_step() - whether they may; not on all CPUs. */
+bool tap_fault_can_step(void);
 
 #endif

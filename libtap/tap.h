@@ -269,11 +269,13 @@ enum tap_memory {
  * @write: it has written there
  * @library: a library below has, on behalf of the program
  * @place: the instruction
+ * @step: set by the hook: call @stepped after this instruction (tap_fault_can_step())
  */
 struct tap_fault {
 	u64 addr;
 	bool write;
 	bool library;
+	bool step;
 	const void *place;
 };
 
@@ -296,6 +298,7 @@ struct tap_fault {
  * @wait: before a thread waits for descriptors, maybe of epoll instances, without a timeout
  * @memory: before a system call of the program uses memory, while tap_memory_watch() is on
  * @fault: a fault, in the handler of the signal. Return: whether the instruction may run again
+ * @stepped: it has, in the handler of another signal
  * @direct: the program has got at the queues of an object: what it does there is not seen
  * @devices: a list of @n devices, which librdmacm may have asked for: to shorten in place
  * @devices_free: it is about to be freed
@@ -330,7 +333,8 @@ struct tap_user {
 	void (*dm_end)(struct tap_dm *d);
 	void (*wait)(const struct pollfd *fds, size_t n);
 	void (*memory)(u64 addr, u64 len, enum tap_memory use);
-	bool (*fault)(const struct tap_fault *fault);
+	bool (*fault)(struct tap_fault *fault);
+	void (*stepped)(void);
 	void (*direct)(const struct tap_obj *o);
 	void (*devices)(struct ibv_device **list, int *n);
 	void (*devices_free)(struct ibv_device **list);

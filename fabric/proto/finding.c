@@ -239,6 +239,15 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_post_send(3), atomics; IBTA 9.4.5: the address is a "
 				      "multiple of 8 bytes",
 				      "Align the remote address of atomics to 8 bytes" },
+	[FINDING_WR_ATOMIC_CPU] = { "WR:ATOMIC:CPU", FINDING_WARNING,
+				    "The CPU writes memory to which an atomic of a peer is "
+				    "outstanding",
+				    "ibv_query_device(3), atomic_cap: IBV_ATOMIC_HCA is atomic "
+				    "among "
+				    "requests of one HCA, not with the CPU",
+				    "Change the memory by atomics of a queue pair only, or ask for "
+				    "IBV_ATOMIC_GLOB",
+				    "polled" },
 	[FINDING_WR_BUFFER_EARLY] = { "WR:BUFFER:EARLY", FINDING_ERROR,
 				      "The buffer of an outstanding receive, READ or atomic is "
 				      "used",
@@ -345,6 +354,15 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				    "without a receive is retried, and then fails",
 				    "Count receives (credits), or let the peer say when it has "
 				    "posted them" },
+	[FINDING_WR_WRITE_POLLED] = { "WR:WRITE:POLLED", FINDING_WARNING,
+				      "The CPU uses memory to which a peer's WRITE is outstanding",
+				      "IBTA 9.5: the contents of a WRITE's target are defined "
+				      "after a "
+				      "later message has completed there",
+				      "Send a message after the WRITE, or WRITE with immediate, "
+				      "and "
+				      "use the memory after its receive was polled",
+				      "polled" },
 };
 
 const char *finding_severity_name(enum finding_severity severity)

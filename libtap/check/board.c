@@ -153,6 +153,7 @@ void check_board_put(struct check_obj *qp)
 		place->attr = attr;
 		store_relaxed(&place->receives, load_relaxed(&qp->qp.receives));
 		store_relaxed(&place->messages, load_relaxed(&qp->qp.messages));
+		store_relaxed(&place->arrived, load_relaxed(&qp->qp.arrived));
 		__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&lock);
@@ -224,7 +225,7 @@ const struct board_qp *check_board_next(const struct board_qp *after)
 {
 	u32 i = after ? (u32)(after - board->qp) + 1 : 0;
 
-	return i < min_u32(load_relaxed(&board->used), BOARD_QPS) ? &board->qp[i] : NULL;
+	return board && i < min_u32(load_relaxed(&board->used), BOARD_QPS) ? &board->qp[i] : NULL;
 }
 
 static bool board_has_gid(const struct board_attr *a, const union ibv_gid *gid)

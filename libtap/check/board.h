@@ -8,6 +8,7 @@
 #define BOARD_QPS      4096u /* places */
 #define BOARD_ACCESSES 32u /* of a place, the latest ones */
 #define BOARD_GIDS     7u /* of a port, after the first one */
+#define BOARD_ALL      UINT64_MAX /* of messages that have arrived: their number is not known */
 #define BOARD_GONE     4096u /* deregistered regions, the latest ones */
 
 /** enum board_kind - how a request accesses remote memory. */

@@ -43,13 +43,20 @@ void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode);
 
 /** check_race_posted() - a send request has its data segments, and is about to be posted. */
 void check_race_posted(struct check_obj *qp, struct check_wr *wr);
+/**
+ * check_race_find_use() - find an outstanding WRITE or atomic of a peer to bytes of a region that
+ * the CPU uses, and that nobody can know to be executed. For fault handlers, too.
+ */
+bool check_race_find_use(u64 addr, u64 len, u32 rkey, bool write, struct check_use *found);
 /** check_race_done() - it leaves its queue; check_race_withdrawn(): it was refused. */
 void check_race_done(const struct check_obj *qp, const struct check_wr *wr);
 void check_race_withdrawn(const struct check_obj *qp, const struct check_wr *wr);
 /** check_race_failed() - the queue pair executes nothing any more. */
 void check_race_failed(const struct check_obj *qp);
-/** check_race_arrived() - the receive of a message was polled. */
-void check_race_arrived(const struct check_obj *qp);
+/** check_race_arrived() - the receive of a message was polled, under the lock of the queue pair. */
+void check_race_arrived(struct check_obj *qp);
+/** check_race_arrive_unseen() - its messages arrive, and the checker does not see it. */
+void check_race_arrive_unseen(struct check_obj *qp);
 
 /* --- request.c --- */
 

@@ -9,6 +9,7 @@
  * A fault handler takes the lock, so no code that holds it touches guarded memory.
  */
 #include "libtap/check/guard.h"
+#include "libtap/check/watch.h"
 #include "libtap/memory_use.h"
 
 #include <fcntl.h>
@@ -169,8 +170,7 @@ static bool guard_device_can_write(void)
 	return can;
 }
 
-/* Return: whether there can be guards. */
-static bool guard_start(void)
+bool check_guard_start(void)
 {
 	static u32 state; /* 0: not known yet, 1: no, 2: yes */
 
@@ -199,7 +199,7 @@ void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool targe
 	int saved = errno;
 	u32 i;
 
-	if (!check_guard_wants() || !guard_start())
+	if (!check_guard_wants() || !check_guard_start())
 		return;
 	for (i = 0; i < wr->n_sge; i++) {
 		check_guard_pages(&wr->sge[i], &owner.from, &owner.to);
@@ -273,16 +273,12 @@ void check_guard_fork(void)
 
 /* --- uses of guarded memory --- */
 
-/*
- * A handler of a signal may have interrupted this thread while it holds the lock. Return: false:
- * that seems to be so.
- */
-static bool guard_lock(void)
+bool check_guard_lock(pthread_mutex_t *of)
 {
 	u32 i;
 
 	for (i = 0; i < GUARD_SPINS; i++) {
-		if (!pthread_mutex_trylock(&lock))
+		if (!pthread_mutex_trylock(of))
 			return true;
 		sched_yield();
 	}
@@ -300,7 +296,7 @@ static bool guard_meets(u64 addr, u64 len, bool write)
 	const struct guard *g;
 	bool found = false;
 
-	if (guard_is_empty() || !guard_lock())
+	if (guard_is_empty() || !check_guard_lock(&lock))
 		return false;
 	for (g = guards; g < guards + guards_end && !found; g++)
 		found = guard_forbids(g, write) && guard_overlaps(g, addr, addr + len);
@@ -337,7 +333,7 @@ static bool guard_use(u64 addr, u64 len, const enum tap_memory *use, check_stack
 	const u64 page = addr & ~(u64)(GUARD_PAGE - 1);
 	bool found;
 
-	if (!guard_lock()) {
+	if (!check_guard_lock(&lock)) {
 		guard_protect(page, page + GUARD_PAGE, PROT_READ | PROT_WRITE);
 		return true;
 	}
@@ -388,7 +384,7 @@ static bool guard_follow(const struct tap_fault *fault)
 	struct tap_mapping v;
 	struct guard *g;
 
-	if (guard_is_empty() || !tap_memory_find(fault->addr, &v) || !guard_lock())
+	if (guard_is_empty() || !tap_memory_find(fault->addr, &v) || !check_guard_lock(&lock))
 		return false;
 	g = guard_find_moved(&v);
 	if (g) {
@@ -402,7 +398,7 @@ static bool guard_follow(const struct tap_fault *fault)
 	return g;
 }
 
-bool check_guard_fault(const struct tap_fault *fault)
+bool check_guard_fault(struct tap_fault *fault)
 {
 	enum tap_memory use = fault->write ? TAP_MEMORY_WRITTEN : TAP_MEMORY_READ;
 
@@ -444,6 +440,6 @@ bool check_guard_was_used(const struct check_wr *wr)
 /* The signal of faults must not be blocked before the first guard, either. */
 static __attribute__((constructor)) void guard_expect(void)
 {
-	if (check_report_start() && check_guard_wants())
+	if (check_report_start() && (check_guard_wants() || check_watch_wants()))
 		tap_fault_expect();
 }

@@ -22,6 +22,13 @@
 
 /** check_guard_wants() - whether anybody wants to know. */
 bool check_guard_wants(void);
+/** check_guard_start() - whether rights can be taken away: the device and a handler do without. */
+bool check_guard_start(void);
+/**
+ * check_guard_lock() - lock for a fault handler, which may have interrupted the thread that holds
+ * the lock. Return: false: that seems to be so.
+ */
+bool check_guard_lock(pthread_mutex_t *of);
 /** check_guard_add() - guard the segments of a request from now on. @target: it writes them */
 void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool target);
 /** check_guard_pages() - the whole pages of a segment; *from >= *to: it has none. */
@@ -35,7 +42,7 @@ void check_guard_fork(void);
 
 /** check_guard_memory() - a system call uses memory; check_guard_fault(): a fault has come. */
 void check_guard_memory(u64 addr, u64 len, enum tap_memory use);
-bool check_guard_fault(const struct tap_fault *fault);
+bool check_guard_fault(struct tap_fault *fault);
 /** check_guard_pause() - the library needs its rights until the end of the call. */
 void check_guard_pause(u64 addr, u64 len);
 /** check_guard_resume() - a call has ended. */
@@ -62,6 +69,8 @@ struct guard_owner {
 /** check_guard_note() - keep what was found; the caller holds the lock of the guards. */
 void check_guard_note(const struct guard_owner *owner, enum tap_memory use, u64 addr,
 		      check_stack stack);
+/** check_guard_note_use() - keep that the CPU has used bytes to which a peer writes. */
+void check_guard_note_use(const struct check_use *use, u64 addr, bool write, check_stack stack);
 /** check_guard_report() - a call begins: report what was found. */
 void check_guard_report(void);
 /** check_guard_report_fork() - in a child: nothing was found. */

@@ -5,11 +5,15 @@
  */
 #include "libtap/check/guard.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #define GUARD_NOTES 16u
 
-/* struct guard_note - a use of guarded memory. @addr: the first byte */
+/* struct guard_note - a use of guarded memory, or of bytes to which @peer writes, from @addr on */
 static struct guard_note {
 	struct guard_owner owner;
+	struct check_use peer;
 	enum tap_memory use;
 	u64 addr;
 	check_stack stack;
@@ -17,16 +21,30 @@ static struct guard_note {
 static u32 n_notes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void check_guard_note(const struct guard_owner *owner, enum tap_memory use, u64 addr,
-		      check_stack stack)
+static void report_keep(const struct guard_note *note)
 {
 	if (pthread_mutex_trylock(&lock))
 		return;
 	if (n_notes < GUARD_NOTES) {
-		notes[n_notes] = (struct guard_note){ *owner, use, addr, stack };
+		notes[n_notes] = *note;
 		store_release(&n_notes, n_notes + 1);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+void check_guard_note(const struct guard_owner *owner, enum tap_memory use, u64 addr,
+		      check_stack stack)
+{
+	report_keep(
+		&(struct guard_note){ .owner = *owner, .use = use, .addr = addr, .stack = stack });
+}
+
+void check_guard_note_use(const struct check_use *use, u64 addr, bool write, check_stack stack)
+{
+	report_keep(&(struct guard_note){ .peer = *use,
+					  .use = write ? TAP_MEMORY_WRITTEN : TAP_MEMORY_READ,
+					  .addr = addr,
+					  .stack = stack });
 }
 
 void check_guard_report_fork(void)
@@ -36,16 +54,21 @@ void check_guard_report_fork(void)
 }
 
 /* A queue pair that executes nothing owns no memory, also if the program does not know that. */
-static bool report_owner_is_live(const struct guard_owner *owner)
+static bool report_qp_is_live(const void *qp)
 {
-	const struct check_obj *qp = check_obj_find(VOBJ_QP, owner->qp);
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
-	return qp && qp->ord == owner->ord &&
-	       !ibv_query_qp((void *)(uintptr_t)owner->qp, &attr, IBV_QP_STATE, &init) &&
+	return !ibv_query_qp((void *)(uintptr_t)qp, &attr, IBV_QP_STATE, &init) &&
 	       (attr.qp_state == IBV_QPS_RTR || attr.qp_state == IBV_QPS_RTS ||
 		attr.qp_state == IBV_QPS_SQD);
+}
+
+static bool report_owner_is_live(const struct guard_owner *owner)
+{
+	const struct check_obj *qp = check_obj_find(VOBJ_QP, owner->qp);
+
+	return qp && qp->ord == owner->ord && report_qp_is_live(owner->qp);
 }
 
 static enum finding_id report_finding(const struct guard_note *n)
@@ -55,12 +78,38 @@ static enum finding_id report_finding(const struct guard_note *n)
 	return n->owner.target ? FINDING_WR_BUFFER_EARLY : FINDING_WR_BUFFER_WRITTEN;
 }
 
+static bool report_find_live(struct check_obj *qp, void *place)
+{
+	return qp->qp.place == place && report_qp_is_live((void *)(uintptr_t)qp->tap->key);
+}
+
+static void report_use(const struct guard_note *n)
+{
+	const struct check_use *u = &n->peer;
+	char process[32] = "";
+
+	if (!check_obj_for_each(VOBJ_QP, report_find_live, (void *)(uintptr_t)u->own))
+		return;
+	if (u->process != (u32)getpid())
+		snprintf(process, sizeof(process), " of process %u", u->process);
+	check_report_at(u->atomic ? FINDING_WR_ATOMIC_CPU : FINDING_WR_WRITE_POLLED, n->stack,
+			(struct check_other){ NULL, 0 },
+			"the CPU %s 0x%llx, and the %s wr_id 0x%llx of qp%u%s to [0x%llx, 0x%llx) "
+			"is outstanding: nothing says that it was executed",
+			n->use == TAP_MEMORY_WRITTEN ? "writes" : "reads",
+			(unsigned long long)n->addr, u->atomic ? "atomic" : "WRITE",
+			(unsigned long long)u->wr_id, u->qp, process, (unsigned long long)u->from,
+			(unsigned long long)u->to);
+}
+
 static void report_note(const struct guard_note *n)
 {
 	static const char *const uses[] = { "read", "written", "unmapped" };
 	const struct guard_owner *o = &n->owner;
 
-	if (report_owner_is_live(o))
+	if (n->peer.own)
+		report_use(n);
+	else if (report_owner_is_live(o))
 		check_report_at(report_finding(n), n->stack,
 				(struct check_other){ "request posted", o->posted },
 				"qp%u, wr_id 0x%llx: the device %s [0x%llx, 0x%llx), which is "

@@ -5,6 +5,7 @@
  */
 #include "libtap/check/checks.h"
 #include "libtap/check/guard.h"
+#include "libtap/check/watch.h"
 #include "libtap/memory_use.h"
 
 #include <stdio.h>
@@ -55,6 +56,7 @@ void check_mr_call(const struct tap_call *call)
 	if (!c || call->failed)
 		return;
 	if (call->call == VCALL_ibv_rereg_mr) {
+		check_watch_remove(c);
 		check_mr_new(c);
 		c->mr.has_access = c->mr.guardable = false;
 		return;
@@ -70,6 +72,8 @@ void check_mr_call(const struct tap_call *call)
 		c->mr.iova = 0;
 	c->mr.guardable = c->mr.access & IBV_ACCESS_LOCAL_WRITE && c->mr.iova == c->mr.addr &&
 			  check_guard_wants() && tap_memory_is_plain(c->mr.addr, c->mr.len);
+	if (check_watch_wants())
+		check_watch_add(c);
 	if (c->mr.access & IBV_ACCESS_ON_DEMAND)
 		check_asked_need(c, "it is paged on demand");
 }

@@ -15,7 +15,7 @@
  *  - report.c: reports
  *  - object.c: the entries of objects, and objects that exist at the end
  *  - thread.c: objects that one thread may use; fork.c: objects of a parent process
- *  - guard.c, guard_report.c: pages that the CPU must not touch
+ *  - guard.c, guard_report.c: pages that the CPU must not touch; watch.c: those it must ask for
  *  - memory.c: regions, also those deregistered lately
  *  - queue.c: queues of outstanding work requests
  *  - asked.c: what it has asked for
@@ -124,7 +124,9 @@ struct check_performance {
  * struct check_qp - @sig_all, @cap: as created; @shared: with an SRQ. @lock protects the queues.
  * @asked_inline: max_inline_data that the program has asked for
  * @place: on the board; @peer_place: of its peer, if known
- * @receives: that were ever posted; @messages: that were ever sent
+ * @receives: that were ever posted; @messages: that were ever sent; @arrived: whose receives were
+ *	polled, BOARD_ALL: nobody counts them
+ * @sought: a message has arrived before it had a place
  * @sends_ready, @receives_ready: it was in a state that takes such requests
  */
 struct check_qp {
@@ -141,6 +143,8 @@ struct check_qp {
 	const struct board_qp *peer_place;
 	u64 receives;
 	u64 messages;
+	u64 arrived;
+	bool sought;
 	struct check_performance performance;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
@@ -223,6 +227,20 @@ struct check_channel {
 struct check_id {
 	bool is_requested;
 	u8 initiator_depth;
+};
+
+/**
+ * struct check_use - an outstanding WRITE or atomic of a peer to memory that the CPU has used.
+ * @own: the place of this process's queue pair; @process, @qp: whose request it is
+ */
+struct check_use {
+	const struct board_qp *own;
+	u32 process;
+	u32 qp;
+	bool atomic;
+	u64 wr_id;
+	u64 from;
+	u64 to;
 };
 
 /** enum check_side - a queue that threads use. */

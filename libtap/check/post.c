@@ -7,6 +7,7 @@
  */
 #include "libtap/check/checks.h"
 #include "libtap/check/guard.h"
+#include "libtap/check/watch.h"
 
 static __thread u64 sends_of_thread __attribute__((tls_model("initial-exec")));
 
@@ -218,6 +219,7 @@ void check_post_end(struct tap_post *p)
 	struct check_queue *q;
 
 	check_guard_resume();
+	check_watch_resume();
 	if (!qp || p->queue > TAP_RECV)
 		return;
 	check_thread_leave(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);
@@ -318,6 +320,7 @@ void check_wr_batch_end(struct tap_batch *b)
 
 	sends_of_thread++;
 	check_guard_resume();
+	check_watch_resume();
 	if (!qp)
 		return;
 	check_thread_leave(qp, CHECK_SENDS);

@@ -225,7 +225,8 @@ void check_qp_clear(struct check_obj *c)
 	queue_clear(c, &c->qp.sq);
 	queue_clear(c, &c->qp.rq);
 	c->qp.sends_ready = c->qp.receives_ready = false;
-	c->qp.receives = c->qp.messages = 0;
+	c->qp.receives = c->qp.messages = c->qp.arrived = 0;
+	c->qp.sought = false;
 	check_board_remove(c);
 	pthread_mutex_unlock(&c->qp.lock);
 }
@@ -263,6 +264,8 @@ static bool queue_lose_of_cq(struct check_obj *qp, void *cq)
 {
 	if (qp->qp.scq == cq || qp->qp.rcq == cq)
 		check_qp_lose(qp);
+	if (qp->qp.rcq == cq)
+		check_race_arrive_unseen(qp);
 	return false;
 }
 

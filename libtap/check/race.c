@@ -11,6 +11,7 @@
  */
 #include "libtap/check/board.h"
 #include "libtap/check/checks.h"
+#include "libtap/check/watch.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -122,6 +123,11 @@ static bool race_search_place(const struct check_obj *qp, const struct board_acc
 	return false;
 }
 
+static bool race_is_watched(void)
+{
+	return check_report_is_on(FINDING_WR_REMOTE_RACE) || check_watch_wants();
+}
+
 void check_race_posted(struct check_obj *qp, struct check_wr *wr)
 {
 	struct board_access a = {
@@ -135,16 +141,86 @@ void check_race_posted(struct check_obj *qp, struct check_wr *wr)
 	};
 	const struct board_qp *place;
 
-	if (a.kind == BOARD_NONE || !qp->qp.place || !check_report_is_on(FINDING_WR_REMOTE_RACE))
+	if (a.kind == BOARD_NONE || !qp->qp.place || !race_is_watched())
 		return;
 	/* Its own message comes after its data. */
 	if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
 		a.messages--;
 	wr->access = race_publish(qp->qp.place, &a);
+	if (!check_report_is_on(FINDING_WR_REMOTE_RACE))
+		return;
 	for (place = check_board_next(NULL); place; place = check_board_next(place))
 		if (race_search_place(qp, &a, place))
 			return;
 }
+
+/* --- uses by the CPU of the target --- */
+
+/* Whether the queue pair has posted an atomic after an access: its target says that it is done. */
+static bool race_has_later_atomic(const struct board_qp *place, u64 number)
+{
+	u64 posted = load_acquire(&place->posted), n;
+
+	for (n = number + 1; n <= posted; n++)
+		if (load_relaxed(&place->access[n % BOARD_ACCESSES].kind) == BOARD_ATOMIC)
+			return true;
+	return false;
+}
+
+/* The CPU may read the target of an atomic, but not write it. */
+static bool race_forbids(const struct board_access *a, u64 addr, u64 len, u32 rkey, bool write)
+{
+	return a->rkey == rkey && a->addr < addr + len && addr < a->addr + a->len &&
+	       (a->kind == BOARD_WRITE || (a->kind == BOARD_ATOMIC && write));
+}
+
+/* Return: whether @place has an access that is outstanding, and that forbids the use. */
+static bool race_find_in_place(const struct board_qp *place, const struct board_attr *attr,
+			       const struct board_access *use, bool write, struct board_access *a)
+{
+	u64 posted = load_acquire(&place->posted), n = load_acquire(&place->done) + 1;
+
+	if (posted > BOARD_ACCESSES && n <= posted - BOARD_ACCESSES)
+		n = posted - BOARD_ACCESSES + 1;
+	for (; n <= posted; n++)
+		if (race_read(place, n, a) &&
+		    race_forbids(a, use->addr, use->len, use->rkey, write) &&
+		    !race_is_known(place, attr, a) && !race_has_later_atomic(place, n))
+			return true;
+	return false;
+}
+
+bool check_race_find_use(u64 addr, u64 len, u32 rkey, bool write, struct check_use *found)
+{
+	const struct board_access use = { .addr = addr, .len = len, .rkey = rkey };
+	const struct board_qp *place, *own;
+	struct board_attr attr, own_attr;
+	struct board_access a;
+
+	for (place = check_board_next(NULL); place; place = check_board_next(place)) {
+		if (load_acquire(&place->posted) == load_relaxed(&place->done) ||
+		    !check_board_read(place, &attr) ||
+		    !race_find_in_place(place, &attr, &use, write, &a))
+			continue;
+		own = check_board_peer_of(&attr, &own_attr);
+		if (!own || load_relaxed(&own->owner) != (u32)getpid() ||
+		    !check_board_is_alive(place))
+			continue;
+		*found = (struct check_use){
+			.own = own,
+			.process = load_relaxed(&place->owner),
+			.qp = attr.ord,
+			.atomic = a.kind == BOARD_ATOMIC,
+			.wr_id = a.wr_id,
+			.from = a.addr,
+			.to = a.addr + a.len,
+		};
+		return true;
+	}
+	return false;
+}
+
+/* --- the end of an access --- */
 
 void check_race_done(const struct check_obj *qp, const struct check_wr *wr)
 {
@@ -164,8 +240,26 @@ void check_race_failed(const struct check_obj *qp)
 		store_release(&qp->qp.place->done, load_relaxed(&qp->qp.place->posted));
 }
 
-void check_race_arrived(const struct check_obj *qp)
+static void race_set_arrived(struct check_obj *qp, u64 n)
 {
+	store_relaxed(&qp->qp.arrived, n);
 	if (qp->qp.place)
-		__atomic_fetch_add(&qp->qp.place->arrived, 1, __ATOMIC_RELEASE);
+		store_release(&qp->qp.place->arrived, n);
+}
+
+/* A queue pair that the rdma_cm has connected, and that sends nothing, has no place yet. */
+void check_race_arrived(struct check_obj *qp)
+{
+	if (qp->qp.arrived == BOARD_ALL)
+		return;
+	race_set_arrived(qp, qp->qp.arrived + 1);
+	if (qp->qp.place || qp->qp.sought)
+		return;
+	qp->qp.sought = true;
+	check_board_put(qp);
+}
+
+void check_race_arrive_unseen(struct check_obj *qp)
+{
+	race_set_arrived(qp, BOARD_ALL);
 }

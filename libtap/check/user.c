@@ -3,6 +3,7 @@
 #include "libtap/check/board.h"
 #include "libtap/check/checks.h"
 #include "libtap/check/guard.h"
+#include "libtap/check/watch.h"
 
 static bool check_start(void)
 {
@@ -21,6 +22,7 @@ static void check_forked(void)
 	check_modify_fork();
 	check_board_fork();
 	check_guard_fork();
+	check_watch_fork();
 }
 
 static void check_finish(void)
@@ -34,11 +36,35 @@ static void check_finish(void)
 /* The kernel looks up, and may write, what is registered. */
 static void check_call_registers(const struct tap_call *c)
 {
+	u32 at;
+
 	if (c->call == VCALL_ibv_rereg_mr)
-		check_guard_pause(c->args[3], c->args[4]);
+		at = 3;
 	else if (c->call == VCALL_ibv_reg_mr || c->call == VCALL_ibv_reg_mr_iova ||
 		 c->call == VCALL_ibv_reg_mr_iova2)
-		check_guard_pause(c->args[1], c->args[2]);
+		at = 1;
+	else
+		return;
+	check_guard_pause(c->args[at], c->args[at + 1]);
+	check_watch_pause(c->args[at], c->args[at + 1]);
+}
+
+/* A call has ended: what the library has used is watched again. */
+static void check_resume(void)
+{
+	check_guard_resume();
+	check_watch_resume();
+}
+
+static void check_memory_used(u64 addr, u64 len, enum tap_memory use)
+{
+	check_guard_memory(addr, len, use);
+	check_watch_memory(addr, len, use);
+}
+
+static bool check_memory_fault(struct tap_fault *fault)
+{
+	return check_guard_fault(fault) || check_watch_fault(fault);
 }
 
 static enum tap_verdict check_call_begin(struct tap_call *c)
@@ -189,7 +215,6 @@ static void check_call_end(struct tap_call *c)
 	const void *first = (void *)(uintptr_t)c->args[0];
 	struct check_obj *qp;
 
-	check_guard_resume();
 	check_call_created(c);
 	switch (c->call) {
 	case VCALL_ibv_reg_mr:
@@ -232,6 +257,7 @@ static void check_call_end(struct tap_call *c)
 	default:
 		break;
 	}
+	check_resume();
 }
 
 static void check_object_new(struct tap_obj *o)
@@ -246,6 +272,7 @@ static void check_object_new(struct tap_obj *o)
 
 static void check_region_gone(const struct check_obj *mr)
 {
+	check_watch_remove(mr);
 	check_mr_keep(mr);
 	if (check_report_is_on(FINDING_WR_RKEY_INVALID))
 		check_board_region_gone(mr);
@@ -289,7 +316,7 @@ static void check_poll_end(struct tap_poll *p)
 		if (p->wc[i].status != IBV_WC_SUCCESS)
 			check_completion_spoil(&p->wc[i]);
 	}
-	check_guard_resume();
+	check_resume();
 	check_cq_polled(p->obj, p->ret < p->n);
 }
 
@@ -313,7 +340,7 @@ static void check_cqex_end(struct tap_cqex *p)
 	u64 ts;
 
 	check_performance_break();
-	check_guard_resume();
+	check_resume();
 	/* A start that finds nothing has no end. */
 	if (c && (p->what == TAP_CQEX_END || (p->what == TAP_CQEX_START && p->ret)))
 		check_thread_leave(c, CHECK_COMPLETIONS);
@@ -350,8 +377,9 @@ static const struct tap_user check_user = {
 	.cq_begin = check_cq_begin,
 	.cq_end = check_cq_end,
 	.wait = check_wait,
-	.memory = check_guard_memory,
-	.fault = check_guard_fault,
+	.memory = check_memory_used,
+	.fault = check_memory_fault,
+	.stepped = check_watch_stepped,
 };
 
 TAP_USER(check_user);

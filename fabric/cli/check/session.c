@@ -18,15 +18,14 @@ bool check_session_is_on(void)
 }
 
 /*
- * A checker that watches buffers takes rights away from the program's pages for a while. These stay
- * where they are, whatever the program is to lend. Return: 0 or -1.
+ * A checker that watches buffers or polled memory takes rights away from the program's pages for a
+ * while. These stay where they are, whatever the program is to lend. Return: 0 or -1.
  */
 static int session_keep_memory(const struct opts *o)
 {
 	static const enum finding_id guards[] = {
-		FINDING_WR_BUFFER_WRITTEN,
-		FINDING_WR_BUFFER_EARLY,
-		FINDING_WR_BUFFER_UNMAPPED,
+		FINDING_WR_BUFFER_WRITTEN, FINDING_WR_BUFFER_EARLY, FINDING_WR_BUFFER_UNMAPPED,
+		FINDING_WR_WRITE_POLLED,   FINDING_WR_ATOMIC_CPU,
 	};
 	struct finding_set on;
 	size_t i;

@@ -121,6 +121,16 @@ END
 RDMAEMU_LEND=1 seeds <<'END'
 buffers WR:BUFFER:EARLY response_early qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
 END
+CHECK=(--check=polled)
+seeds <<'END'
+polled WR:WRITE:POLLED last_byte the CPU reads 0x[0-9a-f]*, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to .* is outstanding
+polled WR:WRITE:POLLED other_message the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
+polled WR:WRITE:POLLED written_out the CPU reads 0x[0-9a-f]*000, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
+polled WR:WRITE:POLLED passed_through the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
+polled WR:WRITE:POLLED own_trap the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
+polled WR:ATOMIC:CPU counter the CPU writes 0x[0-9a-f]*068, and the atomic wr_id 0x6 of qp1 of process [0-9]* to
+identifiers WR:WRITE:POLLED passive the CPU reads 0x[0-9a-f]*000, and the WRITE wr_id 0x2 of qp[12] to
+END
 # Each alone: a program has several of them at a time.
 while read -r file name mistake text; do
 	CHECK=(--check="$name")

@@ -85,6 +85,25 @@ void seed_close(struct seed *s)
 	ibv_close_device(s->ctx);
 }
 
+struct ibv_qp *seed_connect_end(struct seed *s, struct end *other)
+{
+	struct ibv_qp_init_attr init = { .send_cq = s->cq, .recv_cq = s->cq };
+	struct end self = { .fd = -1 };
+	struct ibv_qp *qp;
+	int index;
+
+	init.qp_type = IBV_QPT_RC;
+	init.cap = (struct ibv_qp_cap){ SEED_DEPTH, SEED_DEPTH, 1, 1, 0 };
+	qp = ibv_create_qp(s->pd, &init);
+	seed_must(qp && !end_create(other, &rc_defaults), "ibv_create_qp");
+	index = rc_gid(s->ctx, &self.addr.gid);
+	self.addr.qpn = qp->qp_num;
+	seed_must(!end_connect(other, &self, &rc_defaults) &&
+			  !rc_up(qp, &rc_defaults, &other->addr, index, self.addr.psn),
+		  "connect");
+	return qp;
+}
+
 int seed_write(struct seed *s, uint64_t wr_id, unsigned int flags, uint64_t addr, uint32_t lkey,
 	       uint32_t rkey)
 {

@@ -53,6 +53,8 @@ void seed_open(struct seed *s, int cqe);
 void seed_open_with(struct seed *s, int cqe, const struct rc_opts *first,
 		    const struct rc_opts *second);
 void seed_close(struct seed *s);
+/** seed_connect_end() - make a queue pair that is connected with that of another process. */
+struct ibv_qp *seed_connect_end(struct seed *s, struct end *other);
 /** seed_write() - post a WRITE of 64 bytes to qp[0]. Return: as ibv_post_send(). */
 int seed_write(struct seed *s, uint64_t wr_id, unsigned int flags, uint64_t addr, uint32_t lkey,
 	       uint32_t rkey);

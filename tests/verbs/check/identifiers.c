@@ -6,6 +6,7 @@
 #include <rdma/rdma_cma.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct pair {
 	struct rdma_event_channel *channel;
@@ -189,6 +190,61 @@ static void seed_qp_left(struct seed *s)
 	rdma_destroy_event_channel(p.channel);
 }
 
+/* --- a server that never sends --- */
+
+static void pair_send(struct pair *p, enum ibv_wr_opcode opcode, uint64_t wr_id,
+		      const struct ibv_mr *mr)
+{
+	struct ibv_sge sge = { (uintptr_t)mr->addr, 64, mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = opcode;
+	wr.num_sge = opcode == IBV_WR_RDMA_WRITE;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.rdma.remote_addr = (uintptr_t)mr->addr + 4096;
+	wr.wr.rdma.rkey = mr->rkey;
+	seed_must(!ibv_post_send(p->client->qp, &wr, &bad), "post");
+}
+
+static void pair_poll(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	seed_must(poll_cq(cq, SEED_WAIT, &wc) == 1 && wc.status == IBV_WC_SUCCESS, "completion");
+}
+
+/* The message before the WRITE counts, though the server's queue pair was not seen until then. */
+static void seed_passive(struct seed *s)
+{
+	volatile uint8_t *page =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	struct pair p;
+	int i;
+
+	seed_must(page != MAP_FAILED, "mmap");
+	page[0] = 7;
+	pair_request(&p);
+	mr = ibv_reg_mr(p.client->pd, (void *)(uintptr_t)page, 8192, ALL);
+	seed_must(mr && mr->pd == p.server->pd, "ibv_reg_mr");
+	pair_receive(&p);
+	pair_receive(&p);
+	pair_accept(&p, 2);
+	pair_send(&p, IBV_WR_SEND, 1, mr);
+	pair_poll(p.server->recv_cq);
+	pair_send(&p, IBV_WR_RDMA_WRITE, 2, mr);
+	pair_send(&p, IBV_WR_SEND, 3, mr);
+	if (!s->wrong)
+		pair_poll(p.server->recv_cq);
+	seed_must(page[4096] == 7, "content");
+	if (s->wrong)
+		pair_poll(p.server->recv_cq);
+	for (i = 0; i < 3; i++)
+		pair_poll(p.client->send_cq);
+	ibv_dereg_mr(mr);
+	pair_close(&p);
+}
+
 static const struct seed_case seeds[] = {
 	{ "depth", seed_depth },
 	{ "empty", seed_empty },
@@ -196,6 +252,7 @@ static const struct seed_case seeds[] = {
 	{ "connect_retry", seed_connect_retry },
 	{ "connect_rnr", seed_connect_rnr },
 	{ "qp_left", seed_qp_left },
+	{ "passive", seed_passive },
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of watched regions, and what happens at a fault there.
+ *
+ * A fault handler takes the lock, so no code that holds it touches watched memory. A region is open
+ * from @open_from to @open_to until a call of the API ends. Pages that a thread has opened for one
+ * instruction are its own affair: another thread that uses them meanwhile is not seen.
+ */
+#include "libtap/check/watch.h"
+#include "libtap/check/checks.h"
+#include "libtap/check/guard.h"
+#include "libtap/memory_use.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define WATCH_REGIONS 256u
+#define WATCH_PAGE    4096u
+#define WATCH_STEP    4u /* pages that one instruction uses */
+#define WATCH_RECENT  4u /* addresses by which a loop is known */
+#define WATCH_RUN     8u /* other addresses, one after the other, that are no loop */
+
+/* struct watch_region - whole pages, @to 0: free. @ord: of the region */
+static struct watch_region {
+	u64 from;
+	u64 to;
+	u64 open_from;
+	u64 open_to;
+	u32 rkey;
+	u32 ord;
+} regions[WATCH_REGIONS];
+static u32 regions_end; /* of those that were ever used */
+static u32 regions_used;
+static bool regions_open;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* struct watch_thread - @page: open for one instruction; @recent: where it has faulted lately. */
+struct watch_thread {
+	u64 page[WATCH_STEP];
+	u32 pages;
+	u32 run;
+	u32 next;
+	u64 recent[WATCH_RECENT];
+};
+
+static __thread struct watch_thread watch_thread __attribute__((tls_model("initial-exec")));
+
+bool check_watch_wants(void)
+{
+	return (check_report_is_on(FINDING_WR_WRITE_POLLED) ||
+		check_report_is_on(FINDING_WR_ATOMIC_CPU)) &&
+	       !check_guard_wants();
+}
+
+static bool watch_is_empty(void)
+{
+	return likely(!load_relaxed(&regions_used));
+}
+
+/* A system call: libc's name leads to a wrapper. */
+static void watch_protect(u64 from, u64 to, int prot)
+{
+	syscall(SYS_mprotect, from, to - from, (long)prot);
+}
+
+static bool watch_meets(const struct watch_region *r, u64 from, u64 to)
+{
+	return r->to && r->from < to && from < r->to;
+}
+
+static bool watch_is_open(const struct watch_region *r, u64 page)
+{
+	return page >= r->open_from && page < r->open_to;
+}
+
+/* --- regions --- */
+
+static void watch_open(struct watch_region *r, u64 from, u64 to)
+{
+	from = from > r->from ? from & ~(u64)(WATCH_PAGE - 1) : r->from;
+	to = min_u64((to + WATCH_PAGE - 1) & ~(u64)(WATCH_PAGE - 1), r->to);
+	watch_protect(from, to, PROT_READ | PROT_WRITE);
+	r->open_from = r->open_from < r->open_to ? min_u64(from, r->open_from) : from;
+	r->open_to = to > r->open_to ? to : r->open_to;
+	store_relaxed(&regions_open, true);
+}
+
+static void watch_close(struct watch_region *r)
+{
+	if (r->open_from < r->open_to)
+		watch_protect(r->open_from, r->open_to, PROT_NONE);
+	r->open_from = r->open_to = 0;
+}
+
+/* @by: 1 or -1 */
+static void watch_count(int by)
+{
+	store_relaxed(&regions_used, regions_used + (u32)by);
+	tap_memory_watch(regions_used);
+}
+
+static void watch_forget(struct watch_region *r)
+{
+	const struct watch_region was = *r;
+	struct watch_region *o;
+
+	*r = (struct watch_region){ 0 };
+	watch_count(-1);
+	watch_protect(was.from, was.to, PROT_READ | PROT_WRITE);
+	/* The same memory may be registered twice. */
+	for (o = regions; o < regions + regions_end; o++)
+		if (watch_meets(o, was.from, was.to))
+			watch_protect(was.from > o->from ? was.from : o->from,
+				      min_u64(was.to, o->to), PROT_NONE);
+}
+
+static struct watch_region *watch_take(void)
+{
+	struct watch_region *r;
+
+	for (r = regions; r < regions + WATCH_REGIONS; r++)
+		if (!r->to) {
+			if (r >= regions + regions_end)
+				regions_end = (u32)(r - regions) + 1;
+			watch_count(1);
+			return r;
+		}
+	return NULL;
+}
+
+void check_watch_add(const struct check_obj *mr)
+{
+	const u32 remote = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+	struct watch_region *r = NULL;
+	int saved = errno;
+	u64 from, to;
+
+	from = (mr->mr.addr + WATCH_PAGE - 1) & ~(u64)(WATCH_PAGE - 1);
+	to = (mr->mr.addr + mr->mr.len) & ~(u64)(WATCH_PAGE - 1);
+	if (!(mr->mr.access & remote) || mr->mr.access & IBV_ACCESS_ON_DEMAND || from >= to ||
+	    mr->mr.iova != mr->mr.addr || !tap_memory_is_plain(mr->mr.addr, mr->mr.len) ||
+	    !check_guard_start() || !tap_fault_start_steps())
+		return;
+	pthread_mutex_lock(&lock);
+	r = watch_take();
+	if (r) {
+		*r = (struct watch_region){ from, to, 0, 0, mr->mr.rkey, mr->ord };
+		watch_protect(from, to, PROT_NONE);
+	}
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}
+
+void check_watch_remove(const struct check_obj *mr)
+{
+	struct watch_region *r;
+	int saved = errno;
+
+	if (watch_is_empty())
+		return;
+	pthread_mutex_lock(&lock);
+	for (r = regions; r < regions + regions_end; r++)
+		if (r->to && r->ord == mr->ord)
+			watch_forget(r);
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}
+
+void check_watch_fork(void)
+{
+	const struct watch_region *r;
+
+	pthread_mutex_init(&lock, NULL);
+	for (r = regions; r < regions + regions_end; r++)
+		if (r->to)
+			watch_protect(r->from, r->to, PROT_READ | PROT_WRITE);
+	if (regions_used)
+		tap_memory_watch(false);
+	memset(regions, 0, regions_end * sizeof(*regions));
+	regions_end = regions_used = 0;
+	regions_open = false;
+}
+
+/* --- uses --- */
+
+/* Notes a use of bytes to which a peer writes. */
+static void watch_judge(const struct watch_region *r, u64 addr, u64 len, bool write,
+			check_stack stack)
+{
+	struct check_use use;
+
+	if (check_race_find_use(addr, len, r->rkey, write, &use))
+		check_guard_note_use(&use, addr, write, stack);
+}
+
+/* Whether this thread goes through memory, and does not look at a few places again and again. */
+static bool watch_passes_through(u64 addr)
+{
+	struct watch_thread *t = &watch_thread;
+	u32 i;
+
+	for (i = 0; i < WATCH_RECENT; i++)
+		if (t->recent[i] == addr) {
+			t->run = 0;
+			return false;
+		}
+	t->recent[t->next++ % WATCH_RECENT] = addr;
+	if (++t->run < WATCH_RUN)
+		return false;
+	t->run = 0;
+	return true;
+}
+
+/* Return: whether the page is open for one instruction. */
+static bool watch_step(u64 page)
+{
+	struct watch_thread *t = &watch_thread;
+
+	if (t->pages == WATCH_STEP)
+		return false;
+	t->page[t->pages++] = page;
+	watch_protect(page, page + WATCH_PAGE, PROT_READ | PROT_WRITE);
+	return true;
+}
+
+static struct watch_region *watch_find(u64 addr)
+{
+	struct watch_region *r;
+
+	for (r = regions; r < regions + regions_end; r++)
+		if (watch_meets(r, addr, addr + 1))
+			return r;
+	return NULL;
+}
+
+static void watch_take_fault(struct watch_region *first, struct tap_fault *fault)
+{
+	const check_stack stack = fault->library ? 0 : check_stack_at(fault->place);
+	const u64 page = fault->addr & ~(u64)(WATCH_PAGE - 1);
+	struct watch_region *r;
+
+	for (r = first; r < regions + regions_end && !fault->library; r++)
+		if (watch_meets(r, fault->addr, fault->addr + 1))
+			watch_judge(r, fault->addr, 1, fault->write, stack);
+	if (fault->library)
+		watch_open(first, first->from, first->to);
+	else if (tap_fault_can_step() && !watch_passes_through(fault->addr))
+		fault->step = watch_step(page);
+	if (!fault->library && !fault->step)
+		watch_open(first, page, page + WATCH_PAGE);
+}
+
+bool check_watch_fault(struct tap_fault *fault)
+{
+	const u64 page = fault->addr & ~(u64)(WATCH_PAGE - 1);
+	struct watch_region *r;
+
+	if (watch_is_empty() || !watch_find(fault->addr))
+		return false;
+	if (!check_guard_lock(&lock)) {
+		watch_protect(page, page + WATCH_PAGE, PROT_READ | PROT_WRITE);
+		return true;
+	}
+	r = watch_find(fault->addr);
+	if (r)
+		watch_take_fault(r, fault);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+void check_watch_stepped(void)
+{
+	struct watch_thread *t = &watch_thread;
+	const struct watch_region *r;
+	u32 i;
+
+	if (!check_guard_lock(&lock))
+		return;
+	for (i = 0; i < t->pages; i++) {
+		r = watch_find(t->page[i]);
+		if (r && !watch_is_open(r, t->page[i]))
+			watch_protect(t->page[i], t->page[i] + WATCH_PAGE, PROT_NONE);
+	}
+	t->pages = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+void check_watch_memory(u64 addr, u64 len, enum tap_memory use)
+{
+	struct watch_region *r;
+
+	if (watch_is_empty() || !check_guard_lock(&lock))
+		return;
+	for (r = regions; r < regions + regions_end; r++) {
+		if (!watch_meets(r, addr, addr + len))
+			continue;
+		if (use == TAP_MEMORY_UNMAPPED || use == TAP_MEMORY_CHANGED) {
+			watch_forget(r);
+			continue;
+		}
+		watch_judge(r, addr, len, use == TAP_MEMORY_WRITTEN, check_stack_here());
+		watch_open(r, addr, addr + len);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void check_watch_pause(u64 addr, u64 len)
+{
+	struct watch_region *r;
+
+	if (watch_is_empty() || !check_guard_lock(&lock))
+		return;
+	for (r = regions; r < regions + regions_end; r++)
+		if (watch_meets(r, addr, addr + len))
+			watch_open(r, r->from, r->to);
+	pthread_mutex_unlock(&lock);
+}
+
+void check_watch_resume(void)
+{
+	struct watch_region *r;
+	int saved = errno;
+
+	if (likely(!load_relaxed(&regions_open)))
+		return;
+	pthread_mutex_lock(&lock);
+	for (r = regions; r < regions + regions_end; r++)
+		if (r->to)
+			watch_close(r);
+	store_relaxed(&regions_open, false);
+	pthread_mutex_unlock(&lock);
+	errno = saved;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Mistakes with memory to which a peer writes, or of which it makes atomics. */
+#include "tests/lib/c/seed.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define POLLED_SIZE  8192u
+#define POLLED_AT    4200u /* what peers write to */
+#define POLLED_LEN   64u
+#define POLLED_VALUE 7
+
+/* Other processes, each connected with a queue pair of this one, whose memory is @page. */
+struct polled {
+	struct seed *s;
+	struct end *other[2];
+	struct ibv_qp *qp[2];
+	volatile uint8_t *page;
+	struct ibv_mr *mr;
+};
+
+/* @n: other processes */
+static void polled_open(struct polled *p, struct seed *s, int n)
+{
+	int i;
+
+	memset(p, 0, sizeof(*p));
+	p->s = s;
+	for (i = 0; i < n; i++)
+		p->other[i] = end_fork(false);
+	for (i = 0; i < n; i++)
+		end_open(p->other[i]);
+	seed_open(s, 32);
+	for (i = 0; i < n; i++) {
+		p->qp[i] = seed_connect_end(s, p->other[i]);
+		memset(p->other[i]->buf, POLLED_VALUE, POLLED_LEN);
+	}
+	p->page =
+		mmap(NULL, POLLED_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	seed_must(p->page != MAP_FAILED, "mmap");
+	p->mr = ibv_reg_mr(s->pd, (void *)p->page, POLLED_SIZE, ALL);
+	seed_must(p->mr, "ibv_reg_mr");
+}
+
+static void polled_close(struct polled *p)
+{
+	int i;
+
+	for (i = 0; i < 2 && p->qp[i]; i++)
+		ibv_destroy_qp(p->qp[i]);
+	ibv_dereg_mr(p->mr);
+	for (i = 0; i < 2 && p->other[i]; i++)
+		end_close(p->other[i]);
+	seed_close(p->s);
+}
+
+static void polled_receive(struct polled *p, int which)
+{
+	struct ibv_recv_wr wr = { .wr_id = 5 }, *bad;
+
+	seed_must(!ibv_post_recv(p->qp[which], &wr, &bad), "post");
+}
+
+static void polled_request(struct polled *p, int which, enum ibv_wr_opcode opcode, uint32_t len)
+{
+	struct end *other = p->other[which];
+	struct rc_wr wr = wr_make(opcode, 6, other, other->buf, len, NULL, NULL);
+
+	wr.remote_addr = (uintptr_t)p->page + POLLED_AT;
+	wr.rkey = p->mr->rkey;
+	wr.flags = IBV_SEND_SIGNALED;
+	seed_must(!end_send(other, &wr), "post");
+}
+
+static void polled_write(struct polled *p)
+{
+	polled_request(p, 0, IBV_WR_RDMA_WRITE, POLLED_LEN);
+}
+
+/* The other process learns that its request was executed. */
+static void polled_complete(struct polled *p, int which)
+{
+	struct ibv_wc wc;
+
+	seed_must(end_poll(p->other[which], 0, SEED_WAIT, &wc) && wc.status == IBV_WC_SUCCESS,
+		  "completion");
+}
+
+static void *polled_write_late(void *arg)
+{
+	usleep(20000);
+	polled_write(arg);
+	return NULL;
+}
+
+/* Waits for the last byte, as ib_write_lat does. */
+static void seed_last_byte(struct seed *s)
+{
+	struct polled p;
+	pthread_t late;
+
+	polled_open(&p, s, 1);
+	if (s->wrong) {
+		seed_must(!pthread_create(&late, NULL, polled_write_late, &p), "thread");
+		while (p.page[POLLED_AT + POLLED_LEN - 1] != POLLED_VALUE)
+			;
+		pthread_join(late, NULL);
+	} else {
+		polled_receive(&p, 0);
+		seed_must(p.page[POLLED_AT] == 0, "content");
+		polled_write(&p);
+		/* Other bytes of the page are nobody's. */
+		seed_must(p.page[POLLED_AT - 1] == 0 && p.page[POLLED_AT + POLLED_LEN] == 0,
+			  "byte");
+		polled_request(&p, 0, IBV_WR_SEND, 0);
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "message");
+		seed_must(p.page[POLLED_AT + POLLED_LEN - 1] == POLLED_VALUE, "content");
+	}
+	polled_complete(&p, 0);
+	polled_close(&p);
+}
+
+/* A message of another queue pair says that the data is there. */
+static void seed_other_message(struct seed *s)
+{
+	struct polled p;
+
+	polled_open(&p, s, 2);
+	polled_receive(&p, 1);
+	polled_write(&p);
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	polled_request(&p, 1, IBV_WR_SEND, 0);
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "message");
+	seed_must(p.page[POLLED_AT] == POLLED_VALUE, "content");
+	if (s->wrong)
+		polled_complete(&p, 0);
+	polled_close(&p);
+}
+
+/* A system call uses the data. */
+static void seed_written_out(struct seed *s)
+{
+	int fd = open("/dev/null", O_WRONLY);
+	struct polled p;
+
+	polled_open(&p, s, 1);
+	polled_write(&p);
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	seed_must(write(fd, (void *)(uintptr_t)p.page, POLLED_SIZE) == POLLED_SIZE, "write");
+	if (s->wrong)
+		polled_complete(&p, 0);
+	close(fd);
+	polled_close(&p);
+}
+
+/* Counts by the CPU and by atomics of a peer. Reading the counter is no mistake. */
+static void seed_counter(struct seed *s)
+{
+	volatile uint64_t *counter;
+	struct polled p;
+
+	polled_open(&p, s, 1);
+	counter = (volatile uint64_t *)(p.page + POLLED_AT);
+	polled_request(&p, 0, IBV_WR_ATOMIC_FETCH_AND_ADD, 8);
+	seed_must(*counter <= 1, "counter");
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	*counter += 1;
+	if (s->wrong)
+		polled_complete(&p, 0);
+	polled_close(&p);
+}
+
+/* All of it is read many times, also where the CPU cannot stop after one instruction. */
+static void seed_passed_through(struct seed *s)
+{
+	unsigned int i, sum = 0;
+	struct polled p;
+
+	polled_open(&p, s, 1);
+	polled_write(&p);
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	for (i = 0; i < 4 * POLLED_SIZE; i++)
+		sum += p.page[(POLLED_AT + i) % POLLED_SIZE];
+	seed_must(sum == 4 * POLLED_LEN * POLLED_VALUE, "sum");
+	if (s->wrong)
+		polled_complete(&p, 0);
+	polled_close(&p);
+}
+
+static volatile sig_atomic_t traps;
+
+static void trap_taken(int sig)
+{
+	(void)sig;
+	traps = traps + 1;
+}
+
+/* The program's own signals reach it, and those that it blocks stay blocked. */
+static void seed_own_trap(struct seed *s)
+{
+	struct sigaction act = { .sa_handler = trap_taken };
+	struct polled p;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	seed_must(!sigaction(SIGTRAP, &act, NULL), "sigaction");
+	polled_open(&p, s, 1);
+	seed_must(!pthread_sigmask(SIG_BLOCK, &set, NULL) && !raise(SIGTRAP), "raise");
+	polled_write(&p);
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	seed_must(p.page[POLLED_AT] == POLLED_VALUE && !traps, "a signal that was blocked");
+	seed_must(!pthread_sigmask(SIG_UNBLOCK, &set, NULL) && traps == 1, "a signal");
+	seed_must(!raise(SIGTRAP) && traps == 2, "a second signal");
+	if (s->wrong)
+		polled_complete(&p, 0);
+	polled_close(&p);
+}
+
+static const struct seed_case seeds[] = {
+	{ "last_byte", seed_last_byte },	   { "other_message", seed_other_message },
+	{ "written_out", seed_written_out },	   { "counter", seed_counter },
+	{ "passed_through", seed_passed_through }, { "own_trap", seed_own_trap },
+};
+
+int main(int argc, char **argv)
+{
+	return seed_main(argc, argv, seeds, sizeof(seeds) / sizeof(seeds[0]));
+}
