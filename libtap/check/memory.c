@@ -70,7 +70,8 @@ void check_mr_call(const struct tap_call *call)
 	}
 	if (c->mr.access & IBV_ACCESS_ZERO_BASED)
 		c->mr.iova = 0;
-	c->mr.guardable = c->mr.access & IBV_ACCESS_LOCAL_WRITE && c->mr.iova == c->mr.addr &&
+	c->mr.guardable = c->mr.access & IBV_ACCESS_LOCAL_WRITE &&
+			  !(c->mr.access & IBV_ACCESS_ON_DEMAND) && c->mr.iova == c->mr.addr &&
 			  check_guard_wants() && tap_memory_is_plain(c->mr.addr, c->mr.len);
 	if (check_watch_wants())
 		check_watch_add(c);
