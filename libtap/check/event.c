@@ -11,13 +11,14 @@
  *  - reading a channel with O_NONBLOCK, which programs empty between arming and polling; wait.c
  *    finds those that wait by poll(2).
  */
+#include "libshim/interpose/syscall.h"
 #include "libtap/check/checks.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
-#define EVENT_WAIT_US  1000000u /* until another thread has acknowledged */
+#define EVENT_WAIT_NS  1000000000ull /* until another thread has acknowledged */
 #define EVENT_SLEEP_US 10000u
 
 /* Sends that this poll or arming has not seen, and how many posts there were before it. */
@@ -146,14 +147,16 @@ void check_cq_end(struct tap_cqop *p)
  */
 static u32 event_wait_acked(const u32 *events, u32 own)
 {
-	u32 waited, n = 0;
+	u64 end = sys_now() + EVENT_WAIT_NS;
+	u32 n;
 
-	for (waited = 0; waited < EVENT_WAIT_US; waited += EVENT_SLEEP_US) {
+	/* By the clock: where CPUs are scarce, each sleep is longer. */
+	do {
 		n = __atomic_load_n(events, __ATOMIC_RELAXED);
 		if ((s32)(n - own) <= 0)
 			return 0;
 		usleep(EVENT_SLEEP_US);
-	}
+	} while (sys_now() < end);
 	return n - own;
 }
 
