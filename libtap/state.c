@@ -4,9 +4,18 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 __thread struct tap_thread tap_thread __attribute__((tls_model("initial-exec")));
 struct tap_process tap = { .epoch = 1, .live = TAP_NOT_LIVE };
+
+u64 tap_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
 
 void tap_note(const char *fmt, ...)
 {

@@ -351,6 +351,9 @@ struct tap_user {
 /** tap_note() - tell the users what the tap cannot see. */
 __attribute__((format(printf, 1, 2))) void tap_note(const char *fmt, ...);
 
+/** tap_now() - CLOCK_MONOTONIC in ns. */
+u64 tap_now(void);
+
 /* --- call.c --- */
 
 /** tap_call_fail() - set the result by which a call reports the error @err. */

@@ -11,7 +11,6 @@
  *  - reading a channel with O_NONBLOCK, which programs empty between arming and polling; wait.c
  *    finds those that wait by poll(2).
  */
-#include "libshim/interpose/syscall.h"
 #include "libtap/check/checks.h"
 
 #include <fcntl.h>
@@ -147,7 +146,7 @@ void check_cq_end(struct tap_cqop *p)
  */
 static u32 event_wait_acked(const u32 *events, u32 own)
 {
-	u64 end = sys_now() + EVENT_WAIT_NS;
+	u64 end = tap_now() + EVENT_WAIT_NS;
 	u32 n;
 
 	/* By the clock: where CPUs are scarce, each sleep is longer. */
@@ -156,7 +155,7 @@ static u32 event_wait_acked(const u32 *events, u32 own)
 		if ((s32)(n - own) <= 0)
 			return 0;
 		usleep(EVENT_SLEEP_US);
-	} while (sys_now() < end);
+	} while (tap_now() < end);
 	return n - own;
 }
 

@@ -10,15 +10,6 @@
 #include "fabric/proto/cq_hold.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-static u64 hold_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
 
 static struct cq_hold *hold_of(const struct tap_obj *o)
 {
@@ -55,7 +46,7 @@ static void hold_faults_ask(struct cq_hold *h, u32 handle)
 		return;
 	ns = tap_fabric_hold(handle);
 	if (ns)
-		cq_hold_close(h, hold_now() + ns);
+		cq_hold_close(h, tap_now() + ns);
 }
 
 bool hold_fault_withholds(struct tap_obj *cq)
@@ -67,7 +58,7 @@ bool hold_fault_withholds(struct tap_obj *cq)
 	if (!h)
 		return false;
 	hold_faults_ask(h, ((const struct ibv_cq *)(uintptr_t)cq->key)->handle);
-	closed = cq_hold_is_closed(h, hold_now());
+	closed = cq_hold_is_closed(h, tap_now());
 	errno = saved;
 	return closed;
 }
@@ -91,7 +82,7 @@ void hold_fault_arm(const struct ibv_cq *cq)
 	/* A CQ that was never armed is asked about when it is polled. */
 	if (tap_fabric_has_hold() && load_relaxed(&h->phase) == CQ_HOLD_DRAINED)
 		hold_faults_ask(h, cq->handle);
-	if (cq_hold_is_closed(h, hold_now())) {
+	if (cq_hold_is_closed(h, tap_now())) {
 		ns = load_relaxed(&h->until);
 		until = (struct timespec){ (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
