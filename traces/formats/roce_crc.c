@@ -22,10 +22,10 @@ static u32 icrc_mask_ip(u32 net, const u8 *ip, u8 *out)
 	return IP6_LEN;
 }
 
-u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
+u32 roce_icrc_begin(u32 net, const u8 *head, const u8 *bth)
 {
-	u8 masked[IP6_LEN];
-	u32 sum, n;
+	u8 masked[LRH_LEN + IP6_LEN + UDP_LEN + BTH_LEN];
+	u32 sum = 0, n = LRH_LEN, ip;
 
 	/* Frames without an LRH are summed as if they had one of all ones. */
 	memset(masked, 0xff, LRH_LEN);
@@ -34,23 +34,31 @@ u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
 		masked[0] |= 0xf0; /* virtual lane */
 		head += LRH_LEN;
 	}
-	sum = roce_crc32(0, masked, LRH_LEN);
 	if (net != ROCE_IB) {
-		n = icrc_mask_ip(net, head, masked);
-		sum = roce_crc32(sum, masked, n);
-		head += n;
+		ip = icrc_mask_ip(net, head, masked + n);
+		head += ip;
+		n += ip;
 	}
 	if (net_is_udp(net)) {
-		/* IP options and extension headers are summed unchanged. */
-		sum = roce_crc32(sum, head, (size_t)(bth - UDP_LEN - head));
-		memcpy(masked, bth - UDP_LEN, UDP_LEN);
-		masked[6] = masked[7] = 0xff; /* checksum */
-		sum = roce_crc32(sum, masked, UDP_LEN);
+		if (head != bth - UDP_LEN) {
+			/* IP options and extension headers are summed unchanged. */
+			sum = roce_crc32(sum, masked, n);
+			sum = roce_crc32(sum, head, (size_t)(bth - UDP_LEN - head));
+			n = 0;
+		}
+		memcpy(masked + n, bth - UDP_LEN, UDP_LEN);
+		masked[n + 6] = masked[n + 7] = 0xff; /* checksum */
+		n += UDP_LEN;
 	}
-	memcpy(masked, bth, BTH_LEN);
-	masked[4] = 0xff; /* FECN, BECN, reserved */
-	sum = roce_crc32(sum, masked, BTH_LEN);
-	return roce_crc32(sum, bth + BTH_LEN, (size_t)(end - bth - BTH_LEN));
+	memcpy(masked + n, bth, BTH_LEN);
+	masked[n + 4] = 0xff; /* FECN, BECN, reserved */
+	return roce_crc32(sum, masked, n + BTH_LEN);
+}
+
+u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end)
+{
+	return roce_crc32(roce_icrc_begin(net, head, bth), bth + BTH_LEN,
+			  (size_t)(end - bth - BTH_LEN));
 }
 
 /* --- the identification that a receiver does not see --- */

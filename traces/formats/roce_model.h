@@ -76,6 +76,8 @@ u32 roce_crc32(u32 crc, const u8 *p, size_t len);
  * @end: the end of payload and pad, where the ICRC stands
  */
 u32 roce_icrc(u32 net, const u8 *head, const u8 *bth, const u8 *end);
+/** roce_icrc_begin() - the same up to the BTH: what follows it is added by roce_crc32(). */
+u32 roce_icrc_begin(u32 net, const u8 *head, const u8 *bth);
 /** roce_vcrc() - the VCRC of the @len bytes from the LRH to the ICRC (7.8.2), lowest byte first. */
 u16 roce_vcrc(const u8 *lrh, u32 len);
 /** roce_csum_add() - add @len bytes to an IP checksum that is not folded yet. */
