@@ -167,7 +167,7 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 	memcpy(cnp.sgid, p->dgid, sizeof(cnp.sgid));
 	memcpy(cnp.dgid, p->sgid, sizeof(cnp.dgid));
 	memcpy(rec.dgid, p->sgid, sizeof(rec.dgid));
-	if (roce_build(&cnp, f->roce->frames, ROCE_FRAME, &one.len[0]) > 0)
+	if (!roce_build_around(&cnp, NULL, f->roce->frames))
 		w->n.cnp_sent += roce_send_frames(f, w, &w->box.w, &rec, &one);
 }
 

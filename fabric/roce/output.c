@@ -83,8 +83,10 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 {
 	struct roce_batch batch = { 0 };
 	struct packet_run run = { 0 };
+	struct roce_frame *before = NULL, *frame;
 	u32 n, i, sent = from;
 	struct roce_pkt p;
+	bool same;
 
 	*by = &w->box.w;
 	n = packet_frame_begin(f->hca, v, &p);
@@ -94,7 +96,7 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 	if (*by == &w->box.w)
 		p.udp_src = ROCE_UDP_PORT;
 	for (i = 0; i < n; i++) {
-		packet_frame_next(f->hca, v, i, &p, &run);
+		same = packet_frame_next(f->hca, v, i, &p, &run);
 		if (i < from)
 			continue;
 		if (i == run.first && batch.n + run.n > ROCE_BATCH) {
@@ -104,11 +106,11 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 			batch.n = 0;
 		}
 		p.udp_sum = false; /* the kernel computes it */
-		batch.run[batch.n] = run.n;
-		if (roce_build(&p, f->roce->frames + (size_t)batch.n * ROCE_FRAME, ROCE_FRAME,
-			       &batch.len[batch.n]) < 0)
+		frame = &f->roce->frames[batch.n];
+		batch.run[batch.n++] = run.n;
+		if (roce_build_around(&p, same ? before : NULL, frame))
 			return n;
-		batch.n++;
+		before = frame;
 	}
 	return sent + roce_send_frames(f, w, *by, v->rec, &batch);
 }

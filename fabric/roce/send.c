@@ -12,6 +12,8 @@
 
 #include <linux/udp.h>
 
+#define FRAME_PARTS 3u
+
 /**
  * struct frames_out - frames on their way.
  * @head: bytes of each that the kernel writes
@@ -50,22 +52,33 @@ static void frames_add_control(struct msghdr *m, union frames_control *ctl, int 
 	memcpy(CMSG_DATA(c), value, len);
 }
 
-/* A message of @n frames from number @from on. */
+/* The parts of a frame, three at most, without the headers that the kernel writes. */
+static u32 frames_add_parts(const struct frames_out *o, const struct roce_frame *fr,
+			    struct iovec *iov)
+{
+	u32 n = 0;
+
+	iov[n++] = (struct iovec){ (void *)(fr->head + o->head), fr->head_len - o->head };
+	if (fr->payload_len)
+		iov[n++] = (struct iovec){ (void *)fr->payload, fr->payload_len };
+	iov[n++] = (struct iovec){ (void *)fr->tail, fr->tail_len };
+	return n;
+}
+
+/* A message of @n frames from number @from on. @iov: room for their parts */
 static struct msghdr frames_message(struct frames_out *o, u32 from, u32 n, struct iovec *iov,
 				    union frames_control *ctl)
 {
 	struct msghdr m = { .msg_name = o->v4 ? (void *)&o->to4 : &o->to6,
 			    .msg_namelen = o->to_len,
-			    .msg_iov = iov,
-			    .msg_iovlen = n };
-	const u16 step = (u16)(o->batch->len[from] - o->head);
+			    .msg_iov = iov };
+	const struct roce_frame *fr = o->f->roce->frames + from;
+	const u16 step = (u16)(fr->head_len - o->head + fr->payload_len + fr->tail_len);
 	const int tclass = o->tclass;
 	u32 i;
 
-	for (i = 0; i < n; i++) {
-		iov[i].iov_base = o->f->roce->frames + (size_t)(from + i) * ROCE_FRAME + o->head;
-		iov[i].iov_len = o->batch->len[from + i] - o->head;
-	}
+	for (i = 0; i < n; i++)
+		m.msg_iovlen += frames_add_parts(o, fr + i, iov + m.msg_iovlen);
 	if (tclass)
 		frames_add_control(&m, ctl, o->v4 ? IPPROTO_IP : IPPROTO_IPV6,
 				   o->v4 ? IP_TOS : IPV6_TCLASS, &tclass, sizeof(tclass));
@@ -98,7 +111,7 @@ static void frames_end_runs(struct frames_out *o)
 static u32 frames_send_run(struct frames_out *o, u32 from, u32 n)
 {
 	union frames_control ctl = { 0 };
-	struct iovec iov[ROCE_BATCH];
+	struct iovec iov[ROCE_BATCH * FRAME_PARTS];
 	struct msghdr m = frames_message(o, from, n, iov, &ctl);
 	bool sent;
 
@@ -117,12 +130,12 @@ static u32 frames_send_each(struct frames_out *o, u32 from)
 {
 	union frames_control ctl[ROCE_BATCH] = { 0 };
 	struct mmsghdr m[ROCE_BATCH];
-	struct iovec iov[ROCE_BATCH];
+	struct iovec iov[ROCE_BATCH][FRAME_PARTS];
 	u32 n = 0;
 	int ret;
 
 	for (; from + n < o->batch->n && o->batch->run[from + n] == 1; n++)
-		m[n].msg_hdr = frames_message(o, from + n, 1, &iov[n], &ctl[n]);
+		m[n].msg_hdr = frames_message(o, from + n, 1, iov[n], &ctl[n]);
 	frames_set_sums(o, false);
 	ret = sendmmsg(o->fd, m, n, 0);
 	if (ret > 0) {

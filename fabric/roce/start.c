@@ -147,9 +147,9 @@ static bool roce_alloc(struct fabric *f)
 		for (k = 0; k < ROCE_FLOWS; k++)
 			r->wire[i].flow[k].w.fd = -1;
 	}
-	r->payload = malloc(ROCE_DATA_MAX);
-	r->stage.mem = malloc(ROCE_DATA_MAX);
-	r->frames = malloc((size_t)ROCE_BATCH * ROCE_FRAME);
+	r->payload = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
+	r->stage.mem = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
+	r->frames = calloc(ROCE_BATCH, sizeof(*r->frames));
 	return r->payload && r->stage.mem && r->frames;
 }
 

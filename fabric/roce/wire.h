@@ -49,8 +49,13 @@
 #define ROCE_ETH       14u
 /* The longest datagram: path MTU 4096 with all headers. */
 #define ROCE_DATAGRAM (4096u + ROCE_HDR_MAX)
-#define ROCE_FRAME    (ROCE_ETH + ROCE_IP6_UDP + ROCE_DATAGRAM)
-#define ROCE_IN_MAX   65536u /* what the kernel hands out at once */
+/*
+ * Of buffers for payload. `rep movsb`, with which the kernel copies, takes four times as long on
+ * AMD's Zen 3 where the destination has an address up to 31 bytes after that of the source, modulo
+ * the size of a page. What programs transfer begins mostly with a page or a line.
+ */
+#define ROCE_ALIGN  4096u
+#define ROCE_IN_MAX 65536u /* what the kernel hands out at once */
 
 /**
  * struct roce_in - datagrams that the kernel hands out at once: of one flow, with one traffic
@@ -188,7 +193,7 @@ struct roce {
 	u64 refused_seen; /* hca->wires.n_refused when the log last had a line of it ... */
 	u64 refused_at; /* ... and when it may have the next */
 	u8 *payload; /* ROCE_DATA_MAX bytes: of the burst that is being sent */
-	u8 *frames; /* ROCE_BATCH frames */
+	struct roce_frame *frames; /* ROCE_BATCH */
 	struct roce_stage stage;
 };
 
@@ -200,11 +205,10 @@ void roce_writable(struct fabric *f, struct roce_wire *w);
 
 /**
  * struct roce_batch - frames in roce->frames.
- * @len: bytes of each; @run: how many leave in one piece, from that one on, the first of them
+ * @run: how many leave in one piece, from that one on, the first of them
  */
 struct roce_batch {
 	u32 n;
-	u32 len[ROCE_BATCH];
 	u32 run[ROCE_BATCH];
 };
 

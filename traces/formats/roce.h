@@ -242,6 +242,26 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 
 /**
+ * struct roce_frame - a RoCE v2 frame whose payload stays where it is.
+ * @head: from the Ethernet header to the last header before the payload; @tail: padding and ICRC
+ */
+struct roce_frame {
+	u8 head[ROCE_HDR_MAX], tail[8];
+	u32 head_len, tail_len, payload_len;
+	const u8 *payload;
+};
+
+/**
+ * roce_build_around() - build what stands around the payload of a whole RoCE v2 frame without a UDP
+ * checksum.
+ * @before: NULL, or the frame of a packet that differs as for roce_build_next()
+ *
+ * Return: 0 or -errno as roce_build().
+ */
+int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before,
+		      struct roce_frame *f);
+
+/**
  * roce_erf_header() - make the Endace ERF header of an InfiniBand frame: ROCE_ERF_LEN bytes before
  * the frame make it link type ROCE_LINK_ERF. Wireshark reads that, and does not know ROCE_LINK_IB
  * (as of 4.0).

@@ -294,6 +294,46 @@ int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	return (int)snap;
 }
 
+/* Writes the tail: padding, and the ICRC, which goes on from that of the headers. */
+static void build_end_around(const struct roce_pkt *p, const struct lens *n, struct roce_frame *f)
+{
+	const u8 *bth = f->head + f->head_len - n->bth;
+	u32 icrc = roce_icrc_begin(p->net, f->head + n->l2, bth);
+
+	icrc = roce_crc32(icrc, bth + BTH_LEN, n->bth - BTH_LEN);
+	icrc = roce_crc32(icrc, p->payload, n->payload);
+	memset(f->tail, 0, n->pad);
+	icrc = roce_crc32(icrc, f->tail, n->pad) ^ p->icrc_xor;
+	be_put(f->tail + n->pad, ICRC_LEN, __builtin_bswap32(icrc));
+	f->tail_len = n->pad + ICRC_LEN;
+	f->payload = p->payload;
+	f->payload_len = n->payload;
+}
+
+int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before,
+		      struct roce_frame *f)
+{
+	u32 snap = ~0u, payload, wire_len;
+	struct lens n;
+	int ret = build_measure(p, &n, &snap, &payload, &wire_len);
+
+	if (!ret && (!net_is_udp(p->net) || p->udp_sum))
+		ret = -EINVAL;
+	if (ret)
+		return ret;
+	f->head_len = build_headers_len(&n);
+	if (before) {
+		memmove(f->head, before->head, f->head_len);
+		if (p->net == ROCE_IP4)
+			build_replace_ip_id(f->head + n.l2, p->ip_id);
+		be_put(f->head + f->head_len - n.bth + 9, 3, p->psn);
+	} else {
+		build_put_headers(f->head, p, &n);
+	}
+	build_end_around(p, &n, f);
+	return 0;
+}
+
 void roce_erf_header(u8 *out, u64 ns, u32 caplen, u32 wire_len)
 {
 	u64 s = ns / 1000000000, rest = ns % 1000000000;

@@ -133,18 +133,54 @@ CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct
 	return 1;
 }
 
-/* Frame @i of a message stands where the wire has made it, with its Ethernet header. */
-static void frame_check(const struct msghdr *h, u32 i)
-{
-	bool v4 = h->msg_namelen == sizeof(struct sockaddr_in);
-	u32 head = ROCE_ETH + (v4 ? ROCE_IP4_UDP : ROCE_IP6_UDP);
-	u32 len = head + (u32)h->msg_iov[i].iov_len;
+/**
+ * struct leaving - a message that leaves: @at: the next of its parts
+ * @frame: the frame of those before, @len bytes, with its Ethernet header
+ */
+struct leaving {
+	const struct msghdr *h;
+	size_t at;
+	u8 frame[ROCE_ETH + ROCE_IP6_UDP + ROCE_DATAGRAM];
+	u32 len;
+};
 
-	WIRE_MUST(!roce_parse(ROCE_LINK_ETHERNET, (const u8 *)h->msg_iov[i].iov_base - head, len,
-			      len, &wire.sent));
+static bool leaving_is_v4(const struct msghdr *h)
+{
+	return h->msg_namelen == sizeof(struct sockaddr_in);
+}
+
+static u32 leaving_headers(const struct msghdr *h)
+{
+	return ROCE_ETH + (leaving_is_v4(h) ? ROCE_IP4_UDP : ROCE_IP6_UDP);
+}
+
+/*
+ * Put a frame of @step bytes, or of the rest, together from its parts. The headers that the
+ * kernel writes stand before the first of them. Return: false: there is none.
+ */
+static bool leaving_next(struct leaving *l, u32 step)
+{
+	const u32 head = leaving_headers(l->h);
+	const struct iovec *v = &l->h->msg_iov[l->at];
+
+	if (l->at == l->h->msg_iovlen)
+		return false;
+	memcpy(l->frame, (const u8 *)v->iov_base - head, head);
+	for (l->len = head; l->at < l->h->msg_iovlen && l->len - head < step; l->at++, v++) {
+		WIRE_MUST(v->iov_len && v->iov_len <= sizeof(l->frame) - l->len);
+		memcpy(l->frame + l->len, v->iov_base, v->iov_len);
+		l->len += (u32)v->iov_len;
+	}
+	return true;
+}
+
+/* Check that frame, number @i of its message. */
+static void frame_check(const struct leaving *l, u32 i)
+{
+	WIRE_MUST(!roce_parse(ROCE_LINK_ETHERNET, l->frame, l->len, l->len, &wire.sent));
 	WIRE_MUST(!wire.sent.wrong && !wire.sent.udp_csum);
 	/* The kernel numbers them so, and the ICRC covers that. */
-	WIRE_MUST(!v4 || wire.sent.ip_id == i);
+	WIRE_MUST(!leaving_is_v4(l->h) || wire.sent.ip_id == i);
 	wire.n_sent++;
 }
 
@@ -152,11 +188,12 @@ static void frame_check(const struct msghdr *h, u32 i)
 CALL(ssize_t, sendmsg, int fd, const struct msghdr *h, int flags)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(h);
+	static struct leaving l;
+	u32 i, len;
 	u16 step;
-	u32 i;
 
 	(void)flags;
-	WIRE_MUST(fd == FD_SOCKET && h->msg_iovlen > 1 && h->msg_iovlen <= 64);
+	WIRE_MUST(fd == FD_SOCKET && h->msg_iovlen > 1);
 	if (wire.full) {
 		errno = EAGAIN;
 		return -1;
@@ -165,17 +202,21 @@ CALL(ssize_t, sendmsg, int fd, const struct msghdr *h, int flags)
 		c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)h, (struct cmsghdr *)(uintptr_t)c);
 	WIRE_MUST(c && c->cmsg_len == CMSG_LEN(sizeof(step)));
 	memcpy(&step, CMSG_DATA(c), sizeof(step));
-	for (i = 0; i < h->msg_iovlen; i++) {
-		WIRE_MUST(i + 1 == h->msg_iovlen ? h->msg_iov[i].iov_len <= step
-						 : h->msg_iov[i].iov_len == step);
-		frame_check(h, i);
+	l.h = h;
+	l.at = 0;
+	for (i = 0; leaving_next(&l, step); i++) {
+		len = l.len - leaving_headers(h);
+		WIRE_MUST(l.at == h->msg_iovlen ? len <= step : len == step);
+		frame_check(&l, i);
 	}
+	WIRE_MUST(i > 1 && i <= 64);
 	wire.n_runs++;
 	return 1;
 }
 
 CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
 {
+	static struct leaving l;
 	unsigned int i;
 
 	(void)flags;
@@ -185,9 +226,11 @@ CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
 		return -1;
 	}
 	for (i = 0; i < n; i++) {
-		WIRE_MUST(m[i].msg_hdr.msg_iovlen == 1);
-		frame_check(&m[i].msg_hdr, 0);
-		m[i].msg_len = (unsigned int)m[i].msg_hdr.msg_iov->iov_len;
+		l.h = &m[i].msg_hdr;
+		l.at = 0;
+		WIRE_MUST(leaving_next(&l, ~0u) && l.at == l.h->msg_iovlen);
+		frame_check(&l, 0);
+		m[i].msg_len = l.len - leaving_headers(l.h);
 	}
 	return (int)n;
 }

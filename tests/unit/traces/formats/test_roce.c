@@ -154,6 +154,39 @@ static void test_next(void)
 	}
 }
 
+/* What stands around a payload makes the same frame, also after that of another packet. */
+static void test_around(void)
+{
+	static const u32 lens[] = { 0, 1, 61, 64, 4096 }, nets[] = { ROCE_IP4, ROCE_IP6 };
+	struct roce_frame before, f;
+	struct roce_pkt p, q;
+	u32 op, i, wire;
+
+	for (op = 0; op < 256 * ARRAY_SIZE(nets) * ARRAY_SIZE(lens); op++) {
+		p = roce_any(nets[op / 256 % ARRAY_SIZE(nets)], (u8)op,
+			     lens[op / 256 / ARRAY_SIZE(nets)]);
+		q = p;
+		q.ip_id ^= 0x8001;
+		q.psn ^= 0x800001;
+		CU_ASSERT_EQUAL(roce_build_around(&q, NULL, &before), 0);
+		for (i = 0; i < 2; i++) {
+			CU_ASSERT_EQUAL(roce_build_around(&p, i ? &before : NULL, &f), 0);
+			roce_build(&p, frame, sizeof(frame), &wire);
+			CU_ASSERT_FATAL(f.head_len + f.payload_len + f.tail_len == wire);
+			CU_ASSERT(!memcmp(f.head, frame, f.head_len));
+			CU_ASSERT(!memcmp(f.payload, frame + f.head_len, f.payload_len));
+			CU_ASSERT(!memcmp(f.tail, frame + wire - f.tail_len, f.tail_len));
+		}
+	}
+	p.udp_sum = true;
+	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, &f), -EINVAL);
+	p = roce_any(ROCE_IB, ROCE_SEND_ONLY, 4);
+	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, &f), -EINVAL);
+	p = roce_any(ROCE_IP4, ROCE_SEND_ONLY, 4);
+	p.payload_cap = 3;
+	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, &f), -EINVAL);
+}
+
 /* --- checksums --- */
 
 /* IBTA volume 1, 7.8.2: the sample of a local packet, with its ICRC and VCRC. */
@@ -388,6 +421,7 @@ int main(void)
 		{ "VLAN tags", test_vlan },
 		{ "snap lengths", test_snap },
 		{ "the next packet's frame", test_next },
+		{ "what stands around a payload", test_around },
 		{ "the specification's sample packet", test_sample },
 		{ "each bit of a frame and the checksums", test_each_bit },
 		{ "a corrupt packet", test_corrupt },
