@@ -239,7 +239,7 @@ struct hca_qp {
 	/* attributes: modify */
 	u32 state; /* enum ib_qp_state */
 	u32 mtu; /* bytes */
-	u32 chunk_shift; /* its bursts are up to REQ_CHUNK >> this: where links are slow */
+	u32 chunk; /* its bursts are up to so many bytes, where links are slow; 0: REQ_CHUNK */
 	struct hca_path path; /* of what it sends; datagrams get their destination each */
 	struct hca_path back; /* of what its peer sends, as a rule: P_Keys may differ, and match */
 	struct hca_qp_attr attr;

@@ -59,10 +59,22 @@ static inline bool qp_is_connected(const struct hca_qp *qp)
 /* A burst, and what one READ request asks for, is at most this long. */
 #define REQ_CHUNK (1u << 20)
 
-/** qp_chunk() - the same for a QP whose links may be slow. A power of two, and whole packets. */
+/** qp_chunk() - the same for a QP whose links may be slow: whole packets. */
 static inline u64 qp_chunk(const struct hca_qp *qp)
 {
-	return REQ_CHUNK >> qp->chunk_shift;
+	return qp->chunk ? qp->chunk : REQ_CHUNK;
+}
+
+/** qp_chunk_begin() - begin of the burst, or of the READ request, with byte @at of a message. */
+static inline u64 qp_chunk_begin(const struct hca_qp *qp, u64 at)
+{
+	return at - at % qp_chunk(qp);
+}
+
+/** qp_chunk_len() - bytes from @at to the end of that burst, in a message of @total bytes. */
+static inline u64 qp_chunk_len(const struct hca_qp *qp, u64 at, u64 total)
+{
+	return min_u64(total, qp_chunk_begin(qp, at) + qp_chunk(qp)) - at;
 }
 
 /* --- qp.c --- */

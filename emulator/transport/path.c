@@ -10,10 +10,16 @@
 
 #define VIA_CHUNK_MS   4
 #define IB_MTU_MAX     4096u
-#define VIA_LOOK_SHIFT 4u
-#define ISOLATED_SHIFT 4u /* 64 KiB: the fabric process serves other programs in between */
-#define PEER_SHIFT     4u /* 64 KiB */
+#define VIA_LOOK_CHUNK (64u << 10)
+#define ISOLATED_CHUNK (64u << 10) /* the fabric process serves other programs in between */
 #define CHAOS_SHIFTS   9u /* of a burst's size: down to one packet of the largest MTU */
+/*
+ * A burst to a peer leaves as one datagram, which the kernel cuts (fabric/packet/frame.c). The
+ * peer's socket has a small buffer.
+ */
+#define PEER_BYTES   65507u
+#define PEER_PACKETS 64u
+#define PEER_HEADERS 32u /* of each packet, at most: BTH, XRCETH or DETH, ICRC */
 
 void qp_path_update(struct hca *hca, struct hca_qp *qp)
 {
@@ -58,10 +64,26 @@ static void relay_chunk_shrink(const struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;
 
-	if (p->via && qp->chunk_shift < VIA_LOOK_SHIFT &&
+	if (p->via && qp_chunk(qp) > VIA_LOOK_CHUNK &&
 	    (hca->dev[p->src_dev].port[p->src_port].fault ||
 	     hca->dev[p->dst_dev].port[p->dst_port].fault))
-		qp->chunk_shift = VIA_LOOK_SHIFT;
+		qp->chunk = VIA_LOOK_CHUNK;
+}
+
+static u32 relay_chunk_to_peer(const struct hca_qp *qp)
+{
+	return min_u32(PEER_BYTES / (qp->mtu + PEER_HEADERS), PEER_PACKETS) * qp->mtu;
+}
+
+/* @rate: of the slower link, in bits a second; 0: they are not slow */
+static u32 relay_chunk_of_rate(u64 rate)
+{
+	u64 bytes = rate / (8 * 1000 / VIA_CHUNK_MS);
+	u32 chunk = REQ_CHUNK;
+
+	while (rate && chunk > IB_MTU_MAX && chunk > bytes)
+		chunk /= 2;
+	return chunk;
 }
 
 /*
@@ -71,22 +93,18 @@ static void relay_chunk_shrink(const struct hca *hca, struct hca_qp *qp)
 void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;
-	u64 rate, bytes;
+	u64 rate;
 
-	qp->chunk_shift = hca->isolated ? ISOLATED_SHIFT : 0;
+	qp->chunk = hca->isolated ? ISOLATED_CHUNK : REQ_CHUNK;
 	if (!p->via)
 		return;
-	/* The peer's socket has a small buffer, which must hold what one holding sends. */
 	if (hca_dev_is_peer(hca, p->dst_dev))
-		qp->chunk_shift = max_u32(qp->chunk_shift, PEER_SHIFT);
+		qp->chunk = min_u32(qp->chunk, relay_chunk_to_peer(qp));
 	if (hca->chaos)
-		qp->chunk_shift = (u32)(mix64(hca->chaos_seed ^ qp->qpn) % CHAOS_SHIFTS);
+		qp->chunk = REQ_CHUNK >> mix64(hca->chaos_seed ^ qp->qpn) % CHAOS_SHIFTS;
 	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
 			   hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
-	bytes = rate / (8 * 1000 / VIA_CHUNK_MS);
-	while (rate && REQ_CHUNK >> qp->chunk_shift > IB_MTU_MAX &&
-	       REQ_CHUNK >> qp->chunk_shift > bytes)
-		qp->chunk_shift++;
+	qp->chunk = min_u32(qp->chunk, relay_chunk_of_rate(rate));
 	relay_chunk_shrink(hca, qp);
 }
 

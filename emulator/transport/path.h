@@ -14,7 +14,7 @@
  * changed.
  */
 void qp_path_update(struct hca *hca, struct hca_qp *qp);
-/** relay_set_chunk() - set qp->chunk_shift for the links on the QP's path. */
+/** relay_set_chunk() - set qp->chunk for the links on the QP's path. */
 void relay_set_chunk(const struct hca *hca, struct hca_qp *qp);
 /** relay_update_paths() - ports were added or removed, or links have changed: update all paths. */
 void relay_update_paths(struct hca *hca);

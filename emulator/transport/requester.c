@@ -205,7 +205,7 @@ static __attribute__((noinline)) bool req_next(struct engine *e, struct hca_qp *
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */
 	/* A retried READ is split at the same offsets as before. */
-	chunk = min_u64(total - s.next_off, qp_chunk(qp) - (s.next_off & (qp_chunk(qp) - 1)));
+	chunk = qp_chunk_len(qp, s.next_off, total);
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(e->ops->fault))
 		wc_fault_mark_burst(qp, &s, &b);

@@ -113,14 +113,14 @@ bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p)
  */
 u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
 {
-	u64 chunk = qp_chunk(qp), begin = at & ~(chunk - 1), room = (u64)b->npkts * qp->mtu, left;
+	u64 begin = qp_chunk_begin(qp, at), room = (u64)b->npkts * qp->mtu, left;
 	bool last;
 
 	if (b->aeth >= AETH_RNR_NAK)
 		return WCS_BAD_RESP_ERR;
 	if (b->op != BOP_READ_RESP)
 		return WCS_SUCCESS;
-	left = min_u64(begin + chunk, total) - at;
+	left = qp_chunk_len(qp, at, total);
 	last = left <= room;
 	if (!!(b->flags & BF_LAST) != last || (at == begin && !(b->flags & BF_FIRST)))
 		return WCS_BAD_RESP_ERR;

@@ -232,13 +232,13 @@ static void qp_modify_apply(struct hca *hca, struct hca_qp *qp, const struct hca
 	}
 	qp_path_update(hca, qp);
 	/* Only now: later a message under way has to be retransmitted in the same chunks. */
-	if (mask & QPA_AV)
-		relay_set_chunk(hca, qp);
 	/* Datagrams have no path: the port's MTU applies. */
 	if ((mask & QPA_PORT) && qp->state <= QPS_INIT)
 		qp->mtu = ib_mtu_bytes(qp_port(hca, qp)->active_mtu);
 	if (mask & QPA_PATH_MTU)
 		qp->mtu = ib_mtu_bytes(a->path_mtu);
+	if (mask & QPA_AV)
+		relay_set_chunk(hca, qp);
 }
 
 void qp_clear(struct engine *e, struct hca_qp *qp)
@@ -251,7 +251,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));
 	qp->mcast_next = 0;
-	qp->chunk_shift = 0;
+	qp->chunk = 0;
 	qp->left_at = qp->ack_due = 0;
 	qp->probe.on = 0;
 	qp->stalled = 0;

@@ -153,9 +153,9 @@ static void modify(const struct emu_qp *q, struct hca_qp_attr *attr, u32 state, 
 	WIRE_MUST(!emu_modify(wire.m, q, attr, mask | QPA_STATE));
 }
 
-void wire_connect(void)
+void wire_connect_with(u32 path_mtu)
 {
-	struct hca_qp_attr attr = { .port_num = 1, .path_mtu = 3 };
+	struct hca_qp_attr attr = { .port_num = 1, .path_mtu = (u8)path_mtu };
 	const struct emu_conn *o = &emu_conn_defaults;
 	struct emu_qp *q = &wire.live;
 
@@ -178,6 +178,11 @@ void wire_connect(void)
 		       QPA_MIN_RNR_TIMER);
 	modify(q, &attr, QPS_RTS,
 	       QPA_SQ_PSN | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC);
+}
+
+void wire_connect(void)
+{
+	wire_connect_with(3);
 }
 
 static void make_datagrams(void)

@@ -47,7 +47,9 @@ extern struct wire_world wire;
 void wire_make(void);
 /** wire_audit() - Return: whether HCA memory is sound. */
 bool wire_audit(void);
-/** wire_connect() - connect the live queue pair with host 1, as new. */
+/** wire_connect_with() - connect the live queue pair with host 1, as new. @path_mtu: ibv_mtu */
+void wire_connect_with(u32 path_mtu);
+/** wire_connect() - the same with 1024 bytes. */
 void wire_connect(void);
 /** wire_host_gid() - the address from which host @host sends to that socket. */
 void wire_host_gid(enum wire_to to, u32 host, u8 gid[16]);
