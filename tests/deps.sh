@@ -31,7 +31,7 @@ APPS="fio tgt libiscsi-bin openmpi-bin libopenmpi-dev mpich libmpich-dev hpcc qe
 	perftest qperf ucx-utils libfabric-bin ibverbs-utils rdmacm-utils ibverbs-providers
 	python3 procps util-linux iproute2"
 SERVICES="prometheus prometheus-node-exporter chromium slurmctld slurmd slurm-client munge
-	mininet bridge-utils"
+	mininet bridge-utils libns3-dev"
 DEB="build-essential debhelper dpkg-dev faketime libcunit1-dev python3"
 
 RPM="rpm rpmlint cpio libcunit1-dev python3 ibverbs-utils"

@@ -179,8 +179,6 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 		return NULL;
 	if (o->listen[0] || o->join[0])
 		return "--roce cannot be combined with --listen or --join";
-	if (o->manual)
-		return "--clock manual cannot be combined with --roce";
 	if (!roce_alloc(f))
 		return strerror(ENOMEM);
 	f->roce->filters = o->roce_peers[0] && wire_peers_parse(&f->roce->peers, o->roce_peers);

@@ -63,7 +63,7 @@ known() {
 check "variables that they name exist" known
 named() {
 	local f
-	for f in $(grep -o 'examples/[a-z.A-Z-]*[a-z]' ../docs/guide/ci.md | sort -u); do
+	for f in $(grep -o 'examples/[a-z0-9.A-Z-]*[a-z0-9]' ../docs/guide/ci.md | sort -u); do
 		[ "$f" = examples/rdmaemu-token ] || [ -e "$TOP/$f" ] || {
 			echo "no such file: $f"
 			return 1
