@@ -26,6 +26,8 @@ struct link_carrier {
 	 * there is no room now, and the QP that runs is rung when there is.
 	 */
 	int (*send)(struct fabric *f, u32 member, const struct burst *b);
+	/* The same with a wrong ICRC. NULL: it has no such packets, and the burst is lost here. */
+	int (*send_damaged)(struct fabric *f, u32 member, const struct burst *b);
 	/* As engine_ops.under_way, for a QP whose peer is @member's. NULL: it may lose packets. */
 	bool (*under_way)(struct fabric *f, u32 member, struct hca_qp *qp);
 	/* Send a multicast datagram of ours to every host that it can reach. */
@@ -56,6 +58,20 @@ struct link_rules {
 	void (*describe_sent)(struct fabric *f, char *text, u32 rule);
 };
 
+/* --- carrier.c --- */
+
+/** link_add_carrier() - hand bursts to @c whose destination it carries. */
+void link_add_carrier(struct fabric *f, const struct link_carrier *c);
+/**
+ * link_carry() - hand a burst to the carrier of @member. Return: as link_carrier.send; 0: it has no
+ * carrier, and is lost.
+ */
+int link_carry(struct fabric *f, u32 member, const struct burst *b);
+/** link_carry_damaged() - the same as link_carrier.send_damaged. Return: 0 also if it has none. */
+int link_carry_damaged(struct fabric *f, u32 member, const struct burst *b);
+/** link_under_way() - as engine_ops.under_way. */
+bool link_under_way(struct fabric *f, struct hca_qp *qp);
+
 /* --- link.c --- */
 
 /** link_make() - make links with nothing on its way. Return: 0 or -ENOMEM. */
@@ -67,15 +83,6 @@ int link_make(struct fabric *f);
 void link_set_rules(struct fabric *f, const struct link_rules *r);
 /** link_enable_rules() - whether there are rules about packets. */
 void link_enable_rules(struct fabric *f, bool enable);
-/** link_add_carrier() - hand bursts to @c whose destination it carries. */
-void link_add_carrier(struct fabric *f, const struct link_carrier *c);
-/**
- * link_carry() - hand a burst to the carrier of @member. Return: as link_carrier.send; 0: it has no
- * carrier, and is lost.
- */
-int link_carry(struct fabric *f, u32 member, const struct burst *b);
-/** link_under_way() - as engine_ops.under_way. */
-bool link_under_way(struct fabric *f, struct hca_qp *qp);
 /** link_send() - as engine_ops.link: a burst leaves one of our ports. Token held. */
 int link_send(struct fabric *f, const struct burst *b);
 /** link_next() - fabric time of the next arrival; ~0: nothing is on its way. */

@@ -70,15 +70,24 @@ static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 
 	return ret;
 }
 
+/* A burst that was damaged on its way: a port that is not of this fabric finds that by itself. */
+static int link_arrive_damaged(struct fabric *f, const struct lq_entry *e)
+{
+	u32 member = f->hca->dev[e->b.dst_dev].member;
+
+	if (member && link_carry_damaged(f, member, &e->b) == -EAGAIN)
+		return -EAGAIN;
+	f->link->rules->arrive_corrupt(f, e);
+	return 0;
+}
+
 /* Deliver a burst that was on its way. */
 static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 {
 	int ret;
 
-	if (unlikely(e->corrupt)) {
-		f->link->rules->arrive_corrupt(f, e);
-		return 0;
-	}
+	if (unlikely(e->corrupt))
+		return link_arrive_damaged(f, e);
 	if (unlikely(e->look)) {
 		if (!link_answer_fits(f, &e->b, now, next))
 			return -EAGAIN;

@@ -7,6 +7,8 @@
  */
 #include "fabric/roce/wire.h"
 
+#include "emulator/port.h"
+
 #define NOTE_NS	     NSEC_PER_SEC
 #define NOTE_SAME_NS (60 * NSEC_PER_SEC)
 
@@ -32,6 +34,8 @@ void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, const 
 	u64 now = real_ns();
 
 	w->n.dropped[why]++;
+	if (why == ROCE_DROP_BAD_ICRC)
+		port_of(f->hca, w->dev, w->port)->counters[CNT_RCV_ERRORS]++;
 	if (now < note->at || (!memcmp(from, note->from, 16) && now < note->same_at))
 		return;
 	*note = (struct roce_drop_note){ .at = now + NOTE_NS, .same_at = now + NOTE_SAME_NS };

@@ -154,12 +154,15 @@ void roce_writable(struct fabric *f, struct roce_wire *w)
 	wait_ring_all(f);
 }
 
-/* Send a burst to the address that its sender has given. Return: as link_carrier.send. */
-static int roce_send_burst(struct fabric *f, const struct burst *b)
+/*
+ * Send a burst to the address that its sender has given. @fate: enum cap_fate
+ * Return: as link_carrier.send.
+ */
+static int roce_send_burst(struct fabric *f, const struct burst *b, u8 fate)
 {
 	const struct hca_av *av = wire_av(f->hca, b);
 	u32 len = b->op == BOP_READ_REQ ? 0 : (u32)min_u64(b->len, ROCE_DATA_MAX + 1);
-	struct cap_rec rec = { .keep = b->mtu, .b = *b };
+	struct cap_rec rec = { .keep = b->mtu, .fate = fate, .b = *b };
 	struct cap_view v = { .rec = &rec };
 	struct roce_wire *w;
 	u8 *data;
@@ -189,16 +192,27 @@ static int roce_send_burst(struct fabric *f, const struct burst *b)
 	return ret;
 }
 
-static int roce_send(struct fabric *f, u32 member, const struct burst *b)
+static int roce_send_fated(struct fabric *f, const struct burst *b, u8 fate)
 {
-	int ret = roce_send_burst(f, b);
+	int ret = roce_send_burst(f, b, fate);
 
-	(void)member;
 	/* If the sender's memory is gone, the packets are lost, and its timer tells. */
 	if (ret && ret != -EAGAIN)
 		journal_drop(&f->engine, b, ret == -EHOSTUNREACH ? CAUSE_NO_WAY : CAUSE_SENDER_GONE,
 			     0);
 	return ret == -EAGAIN ? ret : 0;
+}
+
+static int roce_send(struct fabric *f, u32 member, const struct burst *b)
+{
+	(void)member;
+	return roce_send_fated(f, b, 0);
+}
+
+static int roce_send_damaged(struct fabric *f, u32 member, const struct burst *b)
+{
+	(void)member;
+	return roce_send_fated(f, b, CAP_DAMAGED);
 }
 
 static bool roce_carries(const struct fabric *f, u32 member)
@@ -210,11 +224,12 @@ static bool roce_carries(const struct fabric *f, u32 member)
 static void roce_send_group(struct fabric *f, const struct burst *b)
 {
 	/* Datagrams: without room, or from a port without a wire, it stays within the fabric. */
-	(void)roce_send_burst(f, b);
+	(void)roce_send_burst(f, b, 0);
 }
 
 const struct link_carrier roce_carrier = {
 	.carries = roce_carries,
 	.send = roce_send,
+	.send_damaged = roce_send_damaged,
 	.send_group = roce_send_group,
 };

@@ -70,4 +70,6 @@ counted "a request comes twice" 'duplicate node=node0 direction=rx opcode=SEND_L
 counted "three RNR NAKs" 'rnr node=node0 for=3' '' 'send_rnr_err=3' 'rcvd_rnr_err=3' "${lat/3000/64}"
 counted "a request arrives damaged" 'corrupt node=node0 direction=rx opcode=SEND_MIDDLE nth=4' '' \
 	'out_of_seq_request=1 port_rcv_errors=1' 'rcvd_seq_err=1 completer_retry_err=1' "$lat"
+counted "a request leaves damaged" '' 'corrupt node=node0 direction=tx opcode=SEND_MIDDLE nth=4' \
+	'out_of_seq_request=1 port_rcv_errors=1' 'rcvd_seq_err=1 completer_retry_err=1' "$lat"
 done_testing
