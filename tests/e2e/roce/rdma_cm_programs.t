@@ -27,6 +27,7 @@ check "rping, bound to an address" cm_across "rping -s -a $addr" "rping -c -a $a
 check "udaddy" cm_across "udaddy -b $addr -S 500" "udaddy -s $addr -S 500"
 check "ucmatose" cm_across "ucmatose -b $addr -S 5000" "ucmatose -s $addr -S 5000"
 check "rdma_server" cm_across "rdma_server -s $addr" "rdma_client -s $addr"
+check "data of all sizes" cm_across "$T/app_cm_sizes serve $addr 7471" "$T/app_cm_sizes call $addr 7471"
 
 # The other way round: B's programs are reached by A's.
 other_way() {
