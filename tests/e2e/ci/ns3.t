@@ -37,13 +37,14 @@ done
 
 # at HOST COMMAND... - in the host's namespace, with its fabric
 at() {
-	RDMAEMU_DIR=$TEST_DIR/host$1 limit nsenter -t "${pid[$1]}" -n "${@:2}"
+	RDMAEMU_DIR=$DIR/host$1 limit nsenter -t "${pid[$1]}" -n "${@:2}"
 }
 # simulate OPTION... - start ns-3 with these options, and a fabric at each host
 simulate() {
-	rm -rf "$TEST_DIR"/host[12]
-	mkdir -m 700 "$TEST_DIR"/host{1,2}
-	(cd "$TEST_DIR" && exec ns3/roce "$@") >"$TEST_DIR/sim.out" 2>&1 &
+	# A fabric that was stopped may still remove its files.
+	DIR=$(mktemp -d "$TEST_DIR/network.XXXXXX")
+	mkdir -m 700 "$DIR"/host{1,2}
+	(cd "$DIR" && exec ../ns3/roce "$@") >"$TEST_DIR/sim.out" 2>&1 &
 	sim=$!
 	wait_for 20 grep -q '^ready' "$TEST_DIR/sim.out" || return
 	for i in 1 2; do
@@ -77,12 +78,17 @@ ends() {
 	sim=
 }
 
-if simulate --delay=1ms --rate=10Gbps; then
-	ok "a network with a delay of 1 ms for each link"
-else
-	not_ok "a network with a delay of 1 ms for each link"
-	cat "$TEST_DIR/sim.out"
-fi
+# starts NAME OPTION... - simulate() as a check of that name
+starts() {
+	if simulate "${@:2}" >"$TEST_DIR/simulate.out" 2>&1; then
+		ok "$1"
+	else
+		not_ok "$1"
+		sed 's/^/# /' "$TEST_DIR/simulate.out" "$TEST_DIR/sim.out"
+	fi
+}
+
+starts "a network with a delay of 1 ms for each link" --delay=1ms --rate=10Gbps
 check "a pingpong" both_hosts ibv_rc_pingpong -g 1 -e -s 64 -n 10
 # Each way has two links. The capture has the client's SENDs as they leave, and their ACKs as they arrive. On a busy
 # machine a program may keep its fabric process from answering for longer than the simulation waits.
@@ -94,11 +100,7 @@ ends "the simulation ends with the fabrics"
 
 # --- frames that are lost ---
 
-if simulate --delay=100us --loss=0.05; then
-	ok "a network that loses 5 % of the frames"
-else
-	not_ok "a network that loses 5 % of the frames"
-fi
+starts "a network that loses 5 % of the frames" --delay=100us --loss=0.05
 # They talk about the end by TCP: until then the server answers what comes again.
 check "SENDs over it" both_hosts ib_send_bw -x 1 -F -e -s 1024 -n 100
 # sent_again - packets of the capture that are there a second time
