@@ -116,6 +116,7 @@ $(FABRIC_UNITS): $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(FABRIC_UNITS): UNIT_LIBS := -ljson-c -lhogweed -lgmp -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
 $(U)/fabric/server/test_account: $(call objs,fabric/server/account.c)
+$(U)/fabric/server/test_slices: $(call objs,fabric/server/slices.c)
 $(U)/fabric/server/test_eventfd_signal: $(call objs,fabric/server/eventfd_signal.c)
 $(U)/fabric/server/test_eventfd_signal: UNIT_LIBS := -Wl,--wrap=poll
 $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabric/join/codec.c fabric/join/codec_burst.c)

@@ -27,6 +27,7 @@ struct client {
 	 * could empty it before the read, which would then block. No other client has it.
 	 */
 	struct watch kick;
+	bool parked; /* its kicks are not watched: its account rests */
 	int seg_fd;
 	int helper_fd;
 	int lent_fd; /* its memory file, -1: it has handed none over */

@@ -44,14 +44,15 @@ struct conn {
 	s32 node; /* that its process belongs to, CONN_NO_NODE or CONN_ANY_NODE: server/control.c */
 	bool control; /* it may control the fabric: server/control.c */
 	bool hold; /* its lease lasts as long as it is open */
-	bool parked; /* no requests are read: its account rests */
+	bool parked; /* in conns.parked */
 	bool dead; /* closed; freed when the current batch of events is done */
-	struct conn *next;
+	struct conn *next, *parked_next;
 };
 
 /** struct conns - all connections. */
 struct conns {
 	struct conn *list;
+	struct conn *parked, *parked_last; /* that wait for their accounts: server/park.c */
 	u32 n;
 	u32 n_followers; /* those that follow the journal */
 	u64 follow_at; /* real time at which they are served next */

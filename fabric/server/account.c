@@ -13,6 +13,8 @@
  * 2. A process that has used its slice up rests as long, if another one was served a moment ago.
  *    That one is likely to come again at once. And a fabric process that sleeps in between has the
  *    CPU as soon as it is woken, which one that computes without end has not on a busy machine.
+ *    Requests and kicks of the process do not wake it meanwhile (park.c). Where it cannot sleep, it
+ *    gives its CPU away after each turn (slices.c).
  * 3. One piece of work, such as a command that searches a large table, may take much longer than a
  *    slice. If it has taken more than LONG_NS, the process then rests until each other program that
  *    is active could have had as much time.
@@ -126,6 +128,12 @@ static void account_mark_last(struct accounts *t, const struct account *a, u64 n
 	t->last_at = now;
 }
 
+/* Whether another one was served than the last, a moment ago. */
+static bool accounts_take_turns(const struct accounts *t, u64 now)
+{
+	return now - t->other_at < RECENT_NS;
+}
+
 /* It has taken @used ns of CPU time at once, and much longer than a slice. */
 static void account_rest_long(struct accounts *t, struct account *a, u64 used, u64 now)
 {
@@ -148,9 +156,10 @@ void account_end(struct accounts *t, struct account *a, u64 begin)
 		a->used = 0;
 	}
 	a->used += used;
+	t->are_mixed |= accounts_take_turns(t, now);
 	if (slow && used > LONG_NS)
 		account_rest_long(t, a, used, now);
-	else if (a->used >= SLICE_NS && now - t->other_at < RECENT_NS)
+	else if (a->used >= SLICE_NS && accounts_take_turns(t, now))
 		a->rest_until = now + min_u64(a->used, LONG_NS);
 	if (!slow && used > LONG_NS)
 		a->slow_until = now + SLOW_NS;

@@ -37,6 +37,7 @@ struct account {
 /**
  * struct accounts - all accounts.
  * @turn: number of the loop's turn
+ * @are_mixed: several of them were served a moment ago; the loop takes it back
  * @period, @active, @active_before: number of the period; accounts that took time in it, and in the
  *	one before
  * @door: of what is done for processes before they have an account
@@ -46,11 +47,12 @@ struct accounts {
 	struct account *bucket[ACCOUNT_BUCKETS];
 	struct account door, reaper;
 	u64 turn;
+	bool are_mixed;
 	u64 period;
 	u32 active, active_before;
 	const struct account *last; /* that was served; only to compare */
 	u64 last_at, other_at; /* when, and when another one was */
-	u64 unpark_at; /* when accounts rest no more whose connections are not read */
+	u64 unpark_at; /* when an account rests no more that requests or kicks wait for: park.c */
 };
 
 /**

@@ -7,6 +7,7 @@
  * processes together may still use all connections up. Then the oldest silent one of the process
  * that has most makes room, so that others can still come.
  */
+#include "fabric/server/park.h"
 #include "fabric/server/quota.h"
 #include "fabric/server/server.h"
 
@@ -84,6 +85,8 @@ static int conn_check(struct fabric *f, struct conn *c, int fd, s32 door)
 	ret = loop_watch_add(f, &c->w, fd, conn_on_message);
 	if (ret)
 		fabric_note(f, "connection dropped: %s", strerror(-ret));
+	else if (c->account)
+		loop_watch_events(f, &c->w, EPOLLIN | EPOLLET);
 	return ret;
 }
 
@@ -138,44 +141,34 @@ static bool conn_accept_one(struct fabric *f, struct watch *w)
 /* Too much is done for those who come: let them wait, as long as the account says. */
 static void door_close(struct fabric *f, struct watch *w)
 {
-	struct accounts *t = &f->server->accounts;
+	const struct account *door = &f->server->accounts.door;
 
-	if (t->door.rest_until <= real_ns())
+	if (door->rest_until <= real_ns())
 		return;
 	loop_watch_events(f, w, 0);
-	t->unpark_at = min_u64(t->unpark_at, t->door.rest_until);
+	parked_wait(f, door->rest_until);
 }
 
-static void door_open(struct fabric *f)
+/* Return: when to call again. */
+static u64 door_open(struct fabric *f, u64 now)
 {
+	const struct account *door = &f->server->accounts.door;
+
+	if (door->rest_until > now)
+		return door->rest_until;
 	loop_watch_events(f, &f->server->listen, EPOLLIN);
 	node_sockets_watch(f);
-}
-
-/* Read requests of @c again, unless its account rests. Return: until when it does. */
-static u64 conn_unpark(struct fabric *f, struct conn *c, u64 now)
-{
-	if (c->account->rest_until > now)
-		return c->account->rest_until;
-	c->parked = false;
-	/* A netlink socket with something to send goes on with that. */
-	loop_watch_events(f, &c->w, c->nldev ? EPOLLOUT : EPOLLIN);
 	return NEVER;
 }
 
-u64 conns_unpark(struct fabric *f, u64 now)
+u64 parked_serve(struct fabric *f)
 {
 	struct accounts *t = &f->server->accounts;
-	struct conn *c;
+	u64 now = real_ns();
 
-	if (now < t->unpark_at)
-		return t->unpark_at;
-	t->unpark_at = NEVER;
-	door_open(f);
-	for (c = f->conns.list; c; c = c->next)
-		if (!c->dead && c->parked)
-			t->unpark_at = min_u64(t->unpark_at, conn_unpark(f, c, now));
-	return t->unpark_at;
+	if (now >= t->unpark_at)
+		t->unpark_at = min_u64(door_open(f, now), parked_kicks(f, now));
+	return min_u64(t->unpark_at, conns_serve_parked(f));
 }
 
 void conn_accept(struct fabric *f, struct watch *w, u32 events)

@@ -12,6 +12,7 @@
 #include "fabric/fault/action.h"
 #include "fabric/nodes/nodes.h"
 #include "fabric/proto/vmcopy.h"
+#include "fabric/server/park.h"
 #include "fabric/server/quota.h"
 #include "fabric/server/server.h"
 
@@ -193,13 +194,6 @@ static int client_hello_check(const struct fabric *f, const struct conn *c,
 	if (h->version != PROTO_VERSION)
 		return -EPROTONOSUPPORT;
 	return !!h->real == f->real ? 0 : -EMEDIUMTYPE;
-}
-
-static void client_on_kick(struct fabric *f, struct watch *w, u32 events)
-{
-	(void)w;
-	(void)events;
-	f->loop.kicked = true;
 }
 
 static int client_make_kick(struct fabric *f, struct client *cl)

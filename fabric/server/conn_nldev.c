@@ -90,6 +90,12 @@ static int conn_nldev_fetch(struct fabric *f, struct conn *c)
 	return 1;
 }
 
+/* That reports at once what is already there, edge-triggered or not. */
+static void conn_nldev_watch(struct fabric *f, struct conn *c, u32 events)
+{
+	loop_watch_events(f, &c->w, events | (c->account ? (u32)EPOLLET : 0));
+}
+
 bool conn_nldev_serve(struct fabric *f, struct conn *c)
 {
 	struct nldev *n = c->nldev;
@@ -101,7 +107,7 @@ bool conn_nldev_serve(struct fabric *f, struct conn *c)
 			/* The rest stays in the socket, which reports it again. */
 			ret = received++ == DATAGRAMS ? 0 : conn_nldev_fetch(f, c);
 			if (ret <= 0) {
-				loop_watch_events(f, &c->w, EPOLLIN);
+				conn_nldev_watch(f, c, EPOLLIN);
 				return !ret;
 			}
 		}
@@ -110,6 +116,6 @@ bool conn_nldev_serve(struct fabric *f, struct conn *c)
 			break;
 		n->out_len = 0;
 	}
-	loop_watch_events(f, &c->w, EPOLLOUT);
+	conn_nldev_watch(f, c, EPOLLOUT);
 	return sent > DATAGRAMS || errno == EAGAIN || errno == EINTR;
 }

@@ -19,6 +19,7 @@
 #include "fabric/server/clients.h"
 #include "fabric/server/conn_nldev.h"
 #include "fabric/server/leases.h"
+#include "fabric/server/park.h"
 #include "fabric/server/server.h"
 #include "fabric/server/status.h"
 
@@ -31,9 +32,8 @@
 #include <unistd.h>
 
 #define BATCH	  16 /* messages from one connection before others get their turn */
+#define LOOKS	  64u /* at connections that wait for their accounts, in a turn of the loop */
 #define HDR_BYTES offsetof(struct proto_msg, hello)
-
-#define SCM_MAX_FDS 253u /* descriptors in one message, in any kernel (unix(7)) */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -78,6 +78,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	closer_hang_up(f, c->w.fd);
 	c->w.fd = -1;
 	f->conns.n--;
+	conn_unpark(f, c);
 	if (c->account)
 		c->account->conns--;
 	follow_end(f, c);
@@ -343,40 +344,6 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	return conn_client_answer(f, c, m, fd, fds, n_fds);
 }
 
-ssize_t conn_receive(struct fabric *f, struct conn *c, void *buf, size_t size, int *fd)
-{
-	/* Room for all, so that the kernel closes none here. */
-	union {
-		struct cmsghdr align;
-		char buf[CMSG_SPACE(SCM_MAX_FDS * sizeof(int))];
-	} ctl;
-	struct iovec iov = { buf, size };
-	struct msghdr mh = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &ctl, .msg_controllen = sizeof(ctl)
-	};
-	struct cmsghdr *cm;
-	int got[SCM_MAX_FDS];
-	ssize_t n;
-	size_t i;
-
-	*fd = -1;
-	n = recvmsg(c->w.fd, &mh, MSG_CMSG_CLOEXEC | MSG_DONTWAIT | MSG_TRUNC);
-	if (n < 0)
-		return -errno;
-	for (cm = CMSG_FIRSTHDR(&mh); cm; cm = CMSG_NXTHDR(&mh, cm)) {
-		if (cm->cmsg_level != SOL_SOCKET || cm->cmsg_type != SCM_RIGHTS)
-			continue;
-		memcpy(got, CMSG_DATA(cm), cm->cmsg_len - CMSG_LEN(0));
-		for (i = 0; i < (cm->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
-			if (*fd < 0)
-				*fd = got[i];
-			else
-				closer_close(f, got[i]);
-		}
-	}
-	return n;
-}
-
 /* A program of another version may have other messages, but the same header. */
 static void conn_answer_other_version(struct conn *c, u32 op)
 {
@@ -401,7 +368,7 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 	if (n > (ssize_t)sizeof(m))
 		n = -EMSGSIZE;
 	if (n == -EAGAIN || n == -EINTR)
-		return false;
+		return n == -EINTR;
 	if (n >= (ssize_t)offsetof(struct proto_msg, release) && proto_is_other_version(m.magic)) {
 		conn_answer_other_version(c, m.op);
 		n = -EPROTONOSUPPORT;
@@ -434,20 +401,10 @@ static bool conn_serve_one(struct fabric *f, struct conn *c)
 	return false;
 }
 
-/* Its account rests: read no requests until then. */
-static void conn_park(struct fabric *f, struct conn *c)
-{
-	struct accounts *t = &f->server->accounts;
-
-	if (c->account->rest_until <= real_ns())
-		return;
-	c->parked = true;
-	loop_watch_events(f, &c->w, 0);
-	t->unpark_at = min_u64(t->unpark_at, c->account->rest_until);
-}
-
-/* Serve a batch, as far as the account allows. */
-static void conn_serve(struct fabric *f, struct conn *c)
+/*
+ * Serve a batch of its requests, as far as its account allows. Return: whether there may be more.
+ */
+static bool conn_serve(struct fabric *f, struct conn *c)
 {
 	struct accounts *t = &f->server->accounts;
 	struct account *a = c->account;
@@ -468,16 +425,42 @@ static void conn_serve(struct fabric *f, struct conn *c)
 		if (a)
 			account_end(t, a, begin);
 	}
+	return more && !c->dead;
+}
+
+static bool conn_may(const struct fabric *f, const struct conn *c)
+{
+	return !c->account || account_may(&f->server->accounts, c->account, real_ns());
 }
 
 void conn_on_message(struct fabric *f, struct watch *w, u32 events)
 {
 	struct conn *c = container_of(w, struct conn, w);
 
-	/* The end of a connection would be reported again and again. */
-	if (!c->account || (events & EPOLLHUP) ||
-	    account_may(&f->server->accounts, c->account, real_ns()))
-		conn_serve(f, c);
-	else
+	(void)events;
+	if (c->parked)
+		return;
+	if (!conn_may(f, c) || (conn_serve(f, c) && c->account))
 		conn_park(f, c);
+}
+
+u64 conns_serve_parked(struct fabric *f)
+{
+	struct conns *q = &f->conns;
+	u64 now = real_ns(), at = NEVER;
+	const struct conn *first = q->parked;
+	struct conn *c;
+	u32 i;
+
+	for (i = 0; i < LOOKS && (c = q->parked) && (!i || c != first); i++) {
+		conn_unpark(f, c);
+		if (!conn_may(f, c)) {
+			at = min_u64(at, c->account->rest_until);
+			conn_park(f, c);
+		} else if (conn_serve(f, c)) {
+			at = now;
+			conn_park(f, c);
+		}
+	}
+	return q->parked && i == LOOKS ? now : at;
 }

@@ -15,11 +15,11 @@
 /** conn_on_message() - serve the requests that have come. The event handler of connections. */
 void conn_on_message(struct fabric *f, struct watch *w, u32 events);
 /**
- * conn_receive() - receive one message, and at most one descriptor in *@fd; -1: there is none.
+ * conns_serve_parked() - go on with requests that had to wait, as far as accounts allow.
  *
- * Return: its length, which may be more than @size; 0 at the end; -errno; -EAGAIN: there is none.
+ * Return: when to call again, real time.
  */
-ssize_t conn_receive(struct fabric *f, struct conn *c, void *buf, size_t size, int *fd);
+u64 conns_serve_parked(struct fabric *f);
 /** conn_close() - close a connection; its client, if any, is dead. */
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_reap() - free connections, leases and clients that were closed. */
@@ -27,12 +27,19 @@ void conns_reap(struct fabric *f);
 /** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH: it has exited. */
 int conn_pidfd(const struct conn *c);
 
-/* --- admit.c --- */
+/* --- conn_receive.c --- */
 
 /**
- * conns_unpark() - read requests again of processes that have rested. Return: when to call again.
+ * conn_receive() - receive one message, and at most one descriptor in *@fd; -1: there is none.
+ *
+ * Return: its length, which may be more than @size; 0 at the end; -errno; -EAGAIN: there is none.
  */
-u64 conns_unpark(struct fabric *f, u64 now);
+ssize_t conn_receive(struct fabric *f, struct conn *c, void *buf, size_t size, int *fd);
+
+/* --- admit.c --- */
+
+/** parked_serve() - go on with all that waits for an account. Return: when to call again. */
+u64 parked_serve(struct fabric *f);
 /** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
 void conn_accept(struct fabric *f, struct watch *w, u32 events);
 

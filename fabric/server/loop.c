@@ -8,12 +8,10 @@
 #include "fabric/join/join.h"
 #include "fabric/journal/log.h"
 
-#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,7 +22,6 @@
 #define AWAKE_NS       (200 * NSEC_PER_USEC)
 #define OFTEN	       16u /* one exchange of a message brings fewer */
 #define CROWD_MAX_NS   NSEC_PER_SEC
-#define SLICE_NS       (100 * NSEC_PER_USEC) /* the shortest that Linux gives */
 
 static void loop_on_kick(struct fabric *f, struct watch *w, u32 events)
 {
@@ -193,44 +190,28 @@ static int loop_stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 
 static int loop_wait_events(struct fabric *f, u64 next, struct epoll_event *ev)
 {
-	int n = loop_stay_awake(f, next, ev);
+	int n = loop_stay_awake(f, next, ev), timeout;
+	u64 began;
 
 	if (n)
 		return n;
 	work_prepare_sleep(f, &next);
-	n = epoll_wait(f->loop.epoll, ev, EVENTS, loop_timer_arm(f, next));
+	timeout = loop_timer_arm(f, next);
+	began = real_ns();
+	n = epoll_wait(f->loop.epoll, ev, EVENTS, timeout);
+	if (timeout)
+		slices_waited(&f->server->slices, began, real_ns());
 	store_relaxed(&f->hca->via_asleep, 0);
 	return n;
 }
 
-/*
- * struct loop_sched - the kernel's struct sched_attr, in its first version. C libraries define that
- * one in different headers, or not at all.
- */
-struct loop_sched {
-	u32 size, policy;
-	u64 flags;
-	s32 nice;
-	u32 priority;
-	u64 runtime_ns, deadline_ns, period_ns;
-};
-
-/*
- * Where programs poll memory on all CPUs, a process that wakes up waits until the slice of one of
- * them ends. Since Linux 6.12 one that asks for shorter slices preempts one with longer ones. That
- * needs no privilege; older kernels ignore it. Threads that write files have no such hurry.
- */
-static void loop_shorten_slices(void)
+/* Programs of several processes want the fabric process, and maybe a CPU. */
+static void loop_give_way(struct fabric *f)
 {
-	struct loop_sched s = { 0 };
-
-	if (syscall(SYS_sched_getattr, 0, &s, sizeof(s), 0) || s.policy != SCHED_NORMAL)
+	if (!f->server->accounts.are_mixed)
 		return;
-	s.size = sizeof(s);
-	s.flags |= SCHED_FLAG_RESET_ON_FORK;
-	s.runtime_ns = SLICE_NS;
-	/* Where it is forbidden, packets take longer on a busy machine. */
-	(void)syscall(SYS_sched_setattr, 0, &s, 0);
+	f->server->accounts.are_mixed = false;
+	slices_give_way(&f->server->slices);
 }
 
 void server_loop(struct fabric *f)
@@ -240,7 +221,7 @@ void server_loop(struct fabric *f)
 	u64 next;
 	int i, n;
 
-	loop_shorten_slices();
+	slices_begin(&f->server->slices);
 	f->server->n_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	idle_update(f);
 	f->server->accounts.unpark_at = NEVER;
@@ -252,12 +233,13 @@ void server_loop(struct fabric *f)
 		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, fabric_capture_tick(f));
 		next = min_u64(next, channels_tick(f));
-		next = min_u64(next, conns_unpark(f, real_ns()));
+		next = min_u64(next, parked_serve(f));
 		next = min_u64(next, loop_try_leave(f, real_ns()));
 		if (f->server->idle.left)
 			return;
 		if (f->isolated && loop_spin(f))
 			next = 0;
+		loop_give_way(f);
 		n = loop_wait_events(f, next, ev);
 		for (i = 0; i < n; i++) {
 			w = ev[i].data.ptr;
@@ -266,5 +248,6 @@ void server_loop(struct fabric *f)
 				w->fn(f, w, ev[i].events);
 		}
 		conns_reap(f);
+		loop_give_way(f);
 	}
 }

@@ -17,6 +17,7 @@
 #include "fabric/server/idle.h"
 #include "fabric/server/leases.h"
 #include "fabric/server/node_socket.h"
+#include "fabric/server/slices.h"
 #include "fabric/server/work.h"
 
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ struct server {
 	struct eventfd_signaller signaller;
 	u32 n_cpus;
 	struct crowd crowd; /* whether other processes keep the CPUs busy */
+	struct slices slices;
 	struct accounts accounts; /* of an isolated fabric */
 	struct closer closer; /* of an isolated fabric */
 	bool closer_full; /* the log says that it was */

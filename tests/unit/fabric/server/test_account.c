@@ -136,6 +136,25 @@ static void test_long_work_alone_does_not_rest(void)
 	end();
 }
 
+static void test_turns_of_several_are_mixed(void)
+{
+	u32 i;
+
+	begin();
+	serve(a, SLICE);
+	CU_ASSERT(!t.are_mixed);
+	for (i = 0; i < ATTEMPTS && !t.are_mixed; i++) {
+		serve(b, SHORT);
+		serve(a, SHORT);
+	}
+	CU_ASSERT(t.are_mixed);
+	t.are_mixed = false;
+	t.other_at -= LONG;
+	serve(a, SHORT);
+	CU_ASSERT(!t.are_mixed);
+	end();
+}
+
 static void test_unseen_processes_of_two_nodes_have_two_accounts(void)
 {
 	struct account *host, *node, *control, *same;
@@ -162,6 +181,7 @@ static const struct cu_test tests[] = {
 	{ "a slice ends in its turn", test_a_slice_ends_in_its_turn },
 	{ "a full slice rests next to another", test_a_full_slice_rests_next_to_another },
 	{ "long work rests as long", test_long_work_rests_as_long },
+	{ "turns of several are mixed", test_turns_of_several_are_mixed },
 	{ "long work alone does not rest", test_long_work_alone_does_not_rest },
 	{ NULL, NULL },
 };
