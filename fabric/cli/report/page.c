@@ -30,6 +30,7 @@ EMBED(calls, "calls.js");
 EMBED(summary, "summary.js");
 EMBED(ladder, "ladder.js");
 EMBED(draw, "ladder_draw.js");
+EMBED(request, "work_request.js");
 EMBED(detail, "detail.js");
 EMBED(plots, "plots.js");
 EMBED(samples, "samples.js");
@@ -39,8 +40,9 @@ EMBED(main, "main.js");
 
 static const char *const scripts[] = {
 	report_dom_text,     report_packets_text, report_calls_text,  report_summary_text,
-	report_detail_text,  report_draw_text,	  report_ladder_text, report_plots_text,
-	report_samples_text, report_tables_text,  report_memory_text, report_main_text,
+	report_request_text, report_detail_text,  report_draw_text,   report_ladder_text,
+	report_plots_text,   report_samples_text, report_tables_text, report_memory_text,
+	report_main_text,
 };
 
 bool report_is_page_name(const char *path)

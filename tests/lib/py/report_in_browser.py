@@ -79,6 +79,7 @@ def check_ladder(check, page):
     page.key('n')
     check('n finds a lost packet, and why', 'did not arrive' in detail(page) and 'fault rule cut' in detail(page), detail(page))
     check('it is drawn as trouble', pixels(page, 'bad') > 50)
+    check('no work request without recorded calls', 'Work request\n' not in detail(page), detail(page))
     check('with its bytes and journal', '0000  ' in detail(page) and 'dropped' in detail(page), detail(page))
     before = detail(page)
     page.key('ArrowUp')
@@ -185,6 +186,31 @@ SCROLL = '''(async () => {
 })()'''
 
 
+# By opcode and sender: how many packets there are, and how many different work requests they name.
+REQUESTS = '''(async () => {
+    const original = drawLadder, rows = new Map();
+    let view;
+    drawLadder = v => original(view = v);
+    byId('zoom-in').click();
+    byId('zoom-out').click();
+    await new Promise(requestAnimationFrame);
+    await new Promise(requestAnimationFrame);
+    drawLadder = original;
+    const p = view.packets;
+    for (let i = 0; i < p.n; i++) {
+        const flow = p.about.flows[p.flow[i]], node = p.about.hosts[flow.from].node, name = packetName(p, i);
+        const row = rows.get(name + node) || [name, node, 0, new Set()];
+        const request = packetWorkRequest(view, i);
+        row[2]++;
+        if (/SEND, 64 bytes, wr_id 0x2, posted at [0-9.]+ s by ibv_post_send$/.test(request))
+            row[3].add(request);
+        rows.set(name + node, row);
+    }
+    return [...rows.values()].map(r => [r[0], r[1], r[2], r[3].size]).sort();
+})()'''
+WANT_REQUESTS = [['ACK', 'a', 20, 20], ['ACK', 'b', 20, 20], ['SEND_ONLY', 'a', 20, 20], ['SEND_ONLY', 'b', 20, 20]]
+
+
 def check_calls(check, page):
     all_items = shown(page)
     hint = page.js("byId('ladder-hint').innerText")
@@ -202,6 +228,9 @@ def check_calls(check, page):
             break
         page.key('ArrowDown')
     check('a post comes before its packet', seen[-1] == 'SEND_ONLY' and 'ibv_post_send' in seen, seen[-5:])
+    check('whose detail says by which work request', 'Work request' in detail(page) and 'by ibv_post_send' in detail(page), detail(page))
+    requests = page.js(REQUESTS)
+    check('packets name their work requests', requests == WANT_REQUESTS, requests)
     while not detail(page).startswith('ibv_poll_cq') and len(seen) < 500:
         page.key('ArrowDown')
         seen.append('')

@@ -123,6 +123,7 @@ function showPacketDetail(view, i) {
 		['To', end(flow.to, flow.to_qpn)],
 		['PSN', hex(p.psn[i], 6)],
 		['Payload', p.size[i] ? `${count(p.size[i])} bytes` : ''],
+		['Work request', packetWorkRequest(view, i)],
 		['Memory', memory ? `${count(memory.length)} bytes at ${hex(memory.va)}, rkey ${hex(memory.key)}` : ''],
 		['Fate', packetFate(p, i)],
 		['Why', packetNote(p, i)],
