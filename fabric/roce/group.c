@@ -29,11 +29,13 @@ static bool group_bind4(int fd, const struct roce_wire *w, const u8 gid[16])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
 	struct ip_mreq join;
+	const int one = 1;
 
 	memcpy(&at.sin_addr, gid + 12, 4);
 	join.imr_multiaddr = at.sin_addr;
 	memcpy(&join.imr_interface, w->box.gid + 12, 4);
-	return !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
+	return !setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)) &&
+	       !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
 	       !setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join));
 }
 
@@ -54,6 +56,7 @@ static bool group_bind6(int fd, const struct roce_wire *w, const u8 gid[16])
 	 */
 	(void)setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof(index));
 	return !setsockopt(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, &one, sizeof(one)) &&
+	       !setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &one, sizeof(one)) &&
 	       !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) &&
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
 	       !setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &join, sizeof(join));

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TCLASS 0x64 /* of all datagrams */
+
 static struct vb_side *a, *b;
 static struct vb_pair p;
 static union ibv_gid group[2], from; /* of one family */
@@ -68,6 +70,7 @@ static bool make_groups(int gid_index, bool v4)
 		attr.grh.dgid = group[i];
 		attr.grh.sgid_index = (uint8_t)gid_index;
 		attr.grh.hop_limit = 1;
+		attr.grh.traffic_class = TCLASS;
 		a->ah[1 + i] = ibv_create_ah(a->pd, &attr);
 		if (!a->ah[1 + i])
 			return false;
@@ -105,6 +108,13 @@ static bool dest_is(const uint8_t *grh, const union ibv_gid *gid)
 	return !memcmp(grh + 24, gid->raw, 16);
 }
 
+static bool class_is(const uint8_t *grh, const union ibv_gid *gid, uint8_t tclass)
+{
+	if (gid->raw[0] != 0xff)
+		return grh[20 + 1] == tclass;
+	return (uint8_t)(grh[0] << 4 | grh[1] >> 4) == tclass;
+}
+
 static bool got(struct vb_side *s, int qp, int to, uint64_t wr_id)
 {
 	struct ibv_wc wc;
@@ -112,7 +122,7 @@ static bool got(struct vb_side *s, int qp, int to, uint64_t wr_id)
 	return vb_done(s, qp, VB_RCQ, 100 + (uint64_t)qp, IBV_WC_RECV, &wc) &&
 	       wc.byte_len == VB_GRH + 500 && wc.wc_flags == IBV_WC_GRH &&
 	       wc.src_qp == a->addr[0].qpn && filled(place(s, qp) + VB_GRH, 500, wr_id) &&
-	       dest_is(place(s, qp), &group[to]);
+	       dest_is(place(s, qp), &group[to]) && class_is(place(s, qp), &group[to], TCLASS);
 }
 
 static void test_errnos(void)
