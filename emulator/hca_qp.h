@@ -240,6 +240,7 @@ struct hca_qp {
 	u32 state; /* enum ib_qp_state */
 	u32 mtu; /* bytes */
 	u32 chunk; /* its bursts are up to so many bytes, where links are slow; 0: REQ_CHUNK */
+	u32 chunk_rest; /* but a message's last burst takes the rest, if that is no more */
 	struct hca_path path; /* of what it sends; datagrams get their destination each */
 	struct hca_path back; /* of what its peer sends, as a rule: P_Keys may differ, and match */
 	struct hca_qp_attr attr;

@@ -66,15 +66,19 @@ static inline u64 qp_chunk(const struct hca_qp *qp)
 }
 
 /** qp_chunk_begin() - begin of the burst, or of the READ request, with byte @at of a message. */
-static inline u64 qp_chunk_begin(const struct hca_qp *qp, u64 at)
+static inline u64 qp_chunk_begin(const struct hca_qp *qp, u64 at, u64 total)
 {
-	return at - at % qp_chunk(qp);
+	u64 begin = at - at % qp_chunk(qp);
+
+	return begin && total - begin <= qp->chunk_rest ? begin - qp_chunk(qp) : begin;
 }
 
 /** qp_chunk_len() - bytes from @at to the end of that burst, in a message of @total bytes. */
 static inline u64 qp_chunk_len(const struct hca_qp *qp, u64 at, u64 total)
 {
-	return min_u64(total, qp_chunk_begin(qp, at) + qp_chunk(qp)) - at;
+	u64 end = qp_chunk_begin(qp, at, total) + qp_chunk(qp);
+
+	return (end + qp->chunk_rest >= total ? total : end) - at;
 }
 
 /* --- qp.c --- */

@@ -19,6 +19,7 @@
  */
 #define PEER_BYTES   65507u
 #define PEER_PACKETS 64u
+#define PEER_BURST   (64u << 10) /* the longest: a message of that length is one, in two pieces */
 #define PEER_HEADERS 32u /* of each packet, at most: BTH, XRCETH or DETH, ICRC */
 
 void qp_path_update(struct hca *hca, struct hca_qp *qp)
@@ -95,6 +96,7 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	const struct hca_path *p = &qp->path;
 	u64 rate;
 
+	qp->chunk_rest = 0;
 	qp->chunk = hca->isolated ? ISOLATED_CHUNK : REQ_CHUNK;
 	if (!p->via)
 		return;
@@ -105,6 +107,8 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
 			   hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
 	qp->chunk = min_u32(qp->chunk, relay_chunk_of_rate(rate));
+	if (qp->chunk == relay_chunk_to_peer(qp) && hca_dev_is_peer(hca, p->dst_dev))
+		qp->chunk_rest = min_u32(qp->chunk / 8, PEER_BURST - qp->chunk);
 	relay_chunk_shrink(hca, qp);
 }
 

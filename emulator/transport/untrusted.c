@@ -113,7 +113,7 @@ bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p)
  */
 u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
 {
-	u64 begin = qp_chunk_begin(qp, at), room = (u64)b->npkts * qp->mtu, left;
+	u64 begin = qp_chunk_begin(qp, at, total), room = (u64)b->npkts * qp->mtu, left;
 	bool last;
 
 	if (b->aeth >= AETH_RNR_NAK)

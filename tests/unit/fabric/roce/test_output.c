@@ -30,10 +30,32 @@ static void test_a_burst_leaves_in_one_piece(void)
 	}
 }
 
+/* A rest of a few packets does not leave as a burst of its own. */
+static void test_a_message_of_64_kib_is_one_burst(void)
+{
+	const u32 len = 64u << 10;
+	u32 runs, sent, i;
+
+	wire_make();
+	for (i = 3; i <= 5; i++) {
+		wire_connect_with(i);
+		runs = wire.n_runs;
+		sent = wire.n_sent;
+		emu_post(wire.m, &wire.live, WR_SEND, i, wire.m->c[1].mem, len);
+		emu_ring(wire.m, &wire.live);
+		wire_settle();
+		CU_ASSERT_EQUAL(wire.n_sent - sent, len / ib_mtu_bytes(i));
+		/* Two of the same length: a piece of all but the rest would be longer. */
+		CU_ASSERT_EQUAL(wire.n_runs - runs, 2);
+		CU_ASSERT(wire.sent.ip_id + 1u >= len / ib_mtu_bytes(i) / 2);
+	}
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
 		{ "a burst leaves in one piece", test_a_burst_leaves_in_one_piece },
+		{ "a message of 64 KiB is one burst", test_a_message_of_64_kib_is_one_burst },
 		{ NULL, NULL },
 	};
 
