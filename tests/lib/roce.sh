@@ -38,3 +38,19 @@ wires_have_lost_nothing() {
 		[ "$(wires $key)" = 0 ] || { echo "$key"; return 1; }
 	done
 }
+
+# mckey_across GROUP A B [ARGS...] - whether a member on A, at address A, receives what B sends to the group from B
+# SEND_BY=	runs the sender, on_b if not set
+mckey_across() {
+	local group=$1 a=$2 b=$3 receiver ret=0
+	shift 3
+	on_a run -- stdbuf -oL mckey -m "$group" -b "$a" "$@" >"$TEST_DIR/server.out" 2>&1 &
+	receiver=$!
+	wait_for 20 grep -q "receiving data transfers\|initiating data transfers" "$TEST_DIR/server.out" &&
+		"${SEND_BY:-on_b}" run -- mckey -m "$group" -b "$b" "$@" -s >"$TEST_DIR/client.out" 2>&1 || ret=1
+	[ $ret = 0 ] || kill $receiver
+	wait $receiver && [ $ret = 0 ] && return
+	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	on_a status --json | json "d['wires']"
+	return 1
+}

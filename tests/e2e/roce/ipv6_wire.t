@@ -31,22 +31,9 @@ check "IPv4 at the same time" across ibv_rc_pingpong -g 1 -n 100 -c
 has_group() {
 	[ "$("$1" status --json | json "'$2' in d['wires'][1]['groups']")" = "$3" ]
 }
-# group GROUP - whether a member on A receives what B sends
-group() {
-	local receiver ret=0
-	on_a run -- stdbuf -oL mckey -m "$1" -b 2001:db8::1 >"$TEST_DIR/server.out" 2>&1 &
-	receiver=$!
-	wait_for 20 has_group on_a "$1" True &&
-		on_b run -- mckey -m "$1" -b 2001:db8::2 -s >"$TEST_DIR/client.out" 2>&1 || ret=1
-	[ $ret = 0 ] || kill $receiver
-	wait $receiver && [ $ret = 0 ] && return
-	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
-	on_a status --json | json "d['wires']"
-	return 1
-}
 # Of any scope beyond the interface; that of a link needs the interface's index.
 for group in ff0e::1:2:3 ff05::101 ff02::4:5; do
-	check "mckey receives what the other fabric sends to $group" group $group
+	check "mckey receives what the other fabric sends to $group" mckey_across $group 2001:db8::1 2001:db8::2
 	check "and the group is left" wait_for 20 has_group on_a $group False
 done
 check "all datagrams were good" wires_have_lost_nothing
