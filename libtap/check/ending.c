@@ -73,9 +73,14 @@ static u32 ending_visible(const struct check_queue *q)
 	return n;
 }
 
-static bool ending_find_in_queue(const struct check_queue *q, struct ending_use *use)
+/*
+ * @datagrams: of which none is sent again: an answer of the target says that it was executed, too,
+ * and no later completion is needed
+ */
+static bool ending_find_in_queue(const struct check_queue *q, bool datagrams,
+				 struct ending_use *use)
 {
-	u32 n = use->kind == VOBJ_AH ? ending_visible(q) : q->n, i;
+	u32 n = datagrams ? ending_visible(q) : q->n, i;
 
 	for (i = 0; !q->lost && i < n; i++)
 		if (ending_wr_uses(check_queue_entry(q, i), use)) {
@@ -92,10 +97,10 @@ static bool ending_find_use(struct check_obj *qp, void *arg)
 
 	pthread_mutex_lock(&qp->qp.lock);
 	use->receive = false;
-	found = ending_find_in_queue(&qp->qp.sq, use);
+	found = ending_find_in_queue(&qp->qp.sq, qp->tap->datagrams, use);
 	if (!found) {
 		use->receive = true;
-		found = ending_find_in_queue(&qp->qp.rq, use);
+		found = ending_find_in_queue(&qp->qp.rq, false, use);
 	}
 	pthread_mutex_unlock(&qp->qp.lock);
 	use->qp = qp->ord;

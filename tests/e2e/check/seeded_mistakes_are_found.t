@@ -71,6 +71,7 @@ requests WR:POST:INVALID segments qp2 refuses wr_id 0x0: num_sge is [0-9]*: at m
 requests WR:ATOMIC:ALIGN atomic qp1, wr_id 0x1: the remote address 0x[0-9a-f]* of an atomic is not a multiple of 8
 requests WR:RECEIVE:SHORT short qp2: a message is longer than receive wr_id 0x1, which has 64 bytes
 requests WR:RNR:EXCEEDED no_receive qp1, wr_id 0x2: the peer has no receive for it
+requests MR:DEREG:OUTSTANDING datagram_dereg mr2 is deregistered; send request wr_id 0x1 of qp3 still names it
 requests QP:QKEY:PEER qkey qp3, wr_id 0x1: a datagram with Q_Key 0x2 goes to qp3, which has Q_Key 0x1 and drops it
 requests WC:STATUS:IGNORED ignored qp1: 9 send requests were posted after a completion with IBV_WC_REM_ACCESS_ERR
 requests AH:DESTROY:OUTSTANDING handle_gone ah1 is destroyed; send request wr_id 0x1 of qp3 still names it

@@ -265,28 +265,69 @@ static void seed_handle_gone(struct seed *s)
 	seed_close(s);
 }
 
-/* To itself. */
-static void seed_qkey(struct seed *s)
+/* To itself, from the end of the buffer. */
+static void seed_send_datagram(struct seed *s, struct ibv_qp *qp, struct ibv_ah *ah,
+			       unsigned int flags, uint32_t lkey, uint32_t qkey)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf + SEED_BUF - 64, 64, lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.opcode = IBV_WR_SEND;
+	wr.send_flags = flags;
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = qp->qp_num;
+	wr.wr.ud.remote_qkey = qkey;
+	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
+}
+
+static struct ibv_ah *seed_own_handle(struct seed *s)
 {
 	struct ibv_ah_attr to = { .is_global = 1, .port_num = 1, .grh = { .hop_limit = 64 } };
-	struct ibv_sge sge = { (uintptr_t)s->buf, 64, 0 };
-	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_ah *ah;
+
+	to.grh.sgid_index = (uint8_t)rc_gid(s->ctx, &to.grh.dgid);
+	ah = ibv_create_ah(s->pd, &to);
+	seed_must(ah, "ibv_create_ah");
+	return ah;
+}
+
+static void seed_qkey(struct seed *s)
+{
 	struct ibv_qp *qp;
 	struct ibv_ah *ah;
 
 	seed_open(s, 32);
 	qp = seed_datagram_qp(s);
-	to.grh.sgid_index = (uint8_t)rc_gid(s->ctx, &to.grh.dgid);
-	ah = ibv_create_ah(s->pd, &to);
-	seed_must(ah, "ibv_create_ah");
-	sge.lkey = s->mr->lkey;
-	wr.opcode = IBV_WR_SEND;
-	wr.send_flags = IBV_SEND_SIGNALED;
-	wr.wr.ud.ah = ah;
-	wr.wr.ud.remote_qpn = qp->qp_num;
-	wr.wr.ud.remote_qkey = s->wrong ? 2 : 1;
-	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
+	ah = seed_own_handle(s);
+	seed_send_datagram(s, qp, ah, IBV_SEND_SIGNALED, s->mr->lkey, s->wrong ? 2 : 1);
 	seed_poll(s);
+	ibv_destroy_ah(ah);
+	ibv_destroy_qp(qp);
+	seed_close(s);
+}
+
+/* That a datagram has arrived says that its memory is free; no completion of its own is needed. */
+static void seed_datagram_dereg(struct seed *s)
+{
+	struct ibv_sge sge = { (uintptr_t)s->buf, 40 + 64, 0 };
+	struct ibv_recv_wr wr = { .wr_id = 2, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_mr *mr;
+	struct ibv_qp *qp;
+	struct ibv_ah *ah;
+
+	seed_open(s, 32);
+	qp = seed_datagram_qp(s);
+	ah = seed_own_handle(s);
+	mr = ibv_reg_mr(s->pd, s->buf + SEED_BUF - 64, 64, 0);
+	seed_must(mr, "ibv_reg_mr");
+	sge.lkey = s->mr->lkey;
+	seed_must(!ibv_post_recv(qp, &wr, &bad), "post");
+	seed_send_datagram(s, qp, ah, s->wrong ? IBV_SEND_SIGNALED : 0, mr->lkey, 1);
+	if (!s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "message");
+	ibv_dereg_mr(mr);
+	if (s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "SEND");
 	ibv_destroy_ah(ah);
 	ibv_destroy_qp(qp);
 	seed_close(s);
@@ -294,6 +335,7 @@ static void seed_qkey(struct seed *s)
 
 static const struct seed_case seeds[] = {
 	{ "qkey", seed_qkey },
+	{ "datagram_dereg", seed_datagram_dereg },
 	{ "early", seed_early },
 	{ "atomic", seed_atomic },
 	{ "short", seed_short },
