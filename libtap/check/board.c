@@ -28,6 +28,7 @@ struct board {
 };
 
 static struct board *board;
+static bool board_reachable; /* a queue pair of this process was connected */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Maps the file. Return: false: there is none. */
@@ -156,7 +157,14 @@ void check_board_put(struct check_obj *qp)
 		store_relaxed(&place->arrived, load_relaxed(&qp->qp.arrived));
 		__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
 	}
+	if (place && !attr.datagrams)
+		store_relaxed(&board_reachable, true);
 	pthread_mutex_unlock(&lock);
+}
+
+bool check_board_is_reachable(void)
+{
+	return load_relaxed(&board_reachable);
 }
 
 void check_board_remove(struct check_obj *qp)
@@ -190,6 +198,7 @@ void check_board_finish(void)
 void check_board_fork(void)
 {
 	pthread_mutex_init(&lock, NULL);
+	board_reachable = false;
 }
 
 /* --- places of others --- */

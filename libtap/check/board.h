@@ -91,6 +91,8 @@ struct board_gone {
 
 /** check_board_put() - a queue pair is connected, or its attributes have changed. */
 void check_board_put(struct check_obj *qp);
+/** check_board_is_reachable() - whether one of this process was ever connected: peers may write. */
+bool check_board_is_reachable(void);
 /** check_board_remove() - it is reset, or about to be forgotten. */
 void check_board_remove(struct check_obj *qp);
 /** check_board_finish() - remove all of this process; check_board_fork(): in a child. */

@@ -2,11 +2,13 @@
 /*
  * The table of watched regions, and what happens at a fault there.
  *
- * A fault handler takes the lock, so no code that holds it touches watched memory. A region is open
- * from @open_from to @open_to until a call of the API ends. Pages that a thread has opened for one
- * instruction are its own affair: another thread that uses them meanwhile is not seen.
+ * A fault handler takes the lock, so no code that holds it touches watched memory. No region is
+ * watched before the first connection: datagrams reach no memory of a region. Pages that a thread
+ * has opened for one instruction are its own affair: another thread that uses them meanwhile is not
+ * seen.
  */
 #include "libtap/check/watch.h"
+#include "libtap/check/board.h"
 #include "libtap/check/checks.h"
 #include "libtap/check/guard.h"
 #include "libtap/memory_use.h"
@@ -17,6 +19,8 @@
 
 #define WATCH_REGIONS 256u
 #define WATCH_PAGE    4096u
+#define WATCH_OPEN    64u
+#define WATCH_DEVICE  65536u /* that the device may use, if it uses a byte */
 #define WATCH_STEP    4u /* pages that one instruction uses */
 #define WATCH_RECENT  4u /* addresses by which a loop is known */
 #define WATCH_RUN     8u /* other addresses, one after the other, that are no loop */
@@ -25,14 +29,18 @@
 static struct watch_region {
 	u64 from;
 	u64 to;
-	u64 open_from;
-	u64 open_to;
 	u32 rkey;
 	u32 ord;
 } regions[WATCH_REGIONS];
 static u32 regions_end; /* of those that were ever used */
 static u32 regions_used;
-static bool regions_open;
+static bool regions_closed; /* since a peer may write to them */
+/* Open until a call of the API ends; the last one may have grown. */
+static struct watch_range {
+	u64 from;
+	u64 to;
+} opened[WATCH_OPEN];
+static u32 n_opened;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* struct watch_thread - @page: open for one instruction; @recent: where it has faulted lately. */
@@ -58,6 +66,11 @@ static bool watch_is_empty(void)
 	return likely(!load_relaxed(&regions_used));
 }
 
+static bool watch_is_on(void)
+{
+	return !watch_is_empty() && load_relaxed(&regions_closed);
+}
+
 /* A system call: libc's name leads to a wrapper. */
 static void watch_protect(u64 from, u64 to, int prot)
 {
@@ -69,28 +82,45 @@ static bool watch_meets(const struct watch_region *r, u64 from, u64 to)
 	return r->to && r->from < to && from < r->to;
 }
 
-static bool watch_is_open(const struct watch_region *r, u64 page)
+static bool watch_is_open(u64 page)
 {
-	return page >= r->open_from && page < r->open_to;
+	u32 i;
+
+	for (i = 0; i < n_opened; i++)
+		if (page >= opened[i].from && page < opened[i].to)
+			return true;
+	return false;
 }
 
 /* --- regions --- */
 
-static void watch_open(struct watch_region *r, u64 from, u64 to)
+/* Until a call of the API ends. */
+static void watch_open(const struct watch_region *r, u64 from, u64 to)
 {
+	struct watch_range *o;
+
 	from = from > r->from ? from & ~(u64)(WATCH_PAGE - 1) : r->from;
 	to = min_u64((to + WATCH_PAGE - 1) & ~(u64)(WATCH_PAGE - 1), r->to);
 	watch_protect(from, to, PROT_READ | PROT_WRITE);
-	r->open_from = r->open_from < r->open_to ? min_u64(from, r->open_from) : from;
-	r->open_to = to > r->open_to ? to : r->open_to;
-	store_relaxed(&regions_open, true);
+	if (n_opened < WATCH_OPEN) {
+		opened[n_opened] = (struct watch_range){ from, to };
+		store_relaxed(&n_opened, n_opened + 1);
+		return;
+	}
+	o = &opened[n_opened - 1];
+	o->from = min_u64(o->from, from);
+	o->to = o->to > to ? o->to : to;
 }
 
-static void watch_close(struct watch_region *r)
+/* What of a range belongs to regions. */
+static void watch_close(u64 from, u64 to)
 {
-	if (r->open_from < r->open_to)
-		watch_protect(r->open_from, r->open_to, PROT_NONE);
-	r->open_from = r->open_to = 0;
+	const struct watch_region *r;
+
+	for (r = regions; r < regions + regions_end; r++)
+		if (watch_meets(r, from, to))
+			watch_protect(from > r->from ? from : r->from, min_u64(to, r->to),
+				      PROT_NONE);
 }
 
 /* @by: 1 or -1 */
@@ -103,16 +133,13 @@ static void watch_count(int by)
 static void watch_forget(struct watch_region *r)
 {
 	const struct watch_region was = *r;
-	struct watch_region *o;
 
 	*r = (struct watch_region){ 0 };
 	watch_count(-1);
 	watch_protect(was.from, was.to, PROT_READ | PROT_WRITE);
 	/* The same memory may be registered twice. */
-	for (o = regions; o < regions + regions_end; o++)
-		if (watch_meets(o, was.from, was.to))
-			watch_protect(was.from > o->from ? was.from : o->from,
-				      min_u64(was.to, o->to), PROT_NONE);
+	if (regions_closed)
+		watch_close(was.from, was.to);
 }
 
 static struct watch_region *watch_take(void)
@@ -145,8 +172,9 @@ void check_watch_add(const struct check_obj *mr)
 	pthread_mutex_lock(&lock);
 	r = watch_take();
 	if (r) {
-		*r = (struct watch_region){ from, to, 0, 0, mr->mr.rkey, mr->ord };
-		watch_protect(from, to, PROT_NONE);
+		*r = (struct watch_region){ from, to, mr->mr.rkey, mr->ord };
+		if (regions_closed)
+			watch_protect(from, to, PROT_NONE);
 	}
 	pthread_mutex_unlock(&lock);
 	errno = saved;
@@ -179,7 +207,8 @@ void check_watch_fork(void)
 		tap_memory_watch(false);
 	memset(regions, 0, regions_end * sizeof(*regions));
 	regions_end = regions_used = 0;
-	regions_open = false;
+	n_opened = 0;
+	regions_closed = false;
 }
 
 /* --- uses --- */
@@ -244,7 +273,7 @@ static void watch_take_fault(struct watch_region *first, struct tap_fault *fault
 		if (watch_meets(r, fault->addr, fault->addr + 1))
 			watch_judge(r, fault->addr, 1, fault->write, stack);
 	if (fault->library)
-		watch_open(first, first->from, first->to);
+		watch_open(first, page, page + WATCH_DEVICE);
 	else if (tap_fault_can_step() && !watch_passes_through(fault->addr))
 		fault->step = watch_step(page);
 	if (!fault->library && !fault->step)
@@ -256,7 +285,7 @@ bool check_watch_fault(struct tap_fault *fault)
 	const u64 page = fault->addr & ~(u64)(WATCH_PAGE - 1);
 	struct watch_region *r;
 
-	if (watch_is_empty() || !watch_find(fault->addr))
+	if (!watch_is_on() || !watch_find(fault->addr))
 		return false;
 	if (!check_guard_lock(&lock)) {
 		watch_protect(page, page + WATCH_PAGE, PROT_READ | PROT_WRITE);
@@ -279,7 +308,7 @@ void check_watch_stepped(void)
 		return;
 	for (i = 0; i < t->pages; i++) {
 		r = watch_find(t->page[i]);
-		if (r && !watch_is_open(r, t->page[i]))
+		if (r && !watch_is_open(t->page[i]))
 			watch_protect(t->page[i], t->page[i] + WATCH_PAGE, PROT_NONE);
 	}
 	t->pages = 0;
@@ -299,6 +328,8 @@ void check_watch_memory(u64 addr, u64 len, enum tap_memory use)
 			watch_forget(r);
 			continue;
 		}
+		if (!watch_is_on())
+			continue;
 		watch_judge(r, addr, len, use == TAP_MEMORY_WRITTEN, check_stack_here());
 		watch_open(r, addr, addr + len);
 	}
@@ -307,9 +338,9 @@ void check_watch_memory(u64 addr, u64 len, enum tap_memory use)
 
 void check_watch_pause(u64 addr, u64 len)
 {
-	struct watch_region *r;
+	const struct watch_region *r;
 
-	if (watch_is_empty() || !check_guard_lock(&lock))
+	if (!watch_is_on() || !check_guard_lock(&lock))
 		return;
 	for (r = regions; r < regions + regions_end; r++)
 		if (watch_meets(r, addr, addr + len))
@@ -317,18 +348,27 @@ void check_watch_pause(u64 addr, u64 len)
 	pthread_mutex_unlock(&lock);
 }
 
+static bool watch_begins(void)
+{
+	return !load_relaxed(&regions_closed) && check_board_is_reachable();
+}
+
 void check_watch_resume(void)
 {
-	struct watch_region *r;
+	const struct watch_region *r;
 	int saved = errno;
+	u32 i;
 
-	if (likely(!load_relaxed(&regions_open)))
+	if (watch_is_empty() || likely(!load_relaxed(&n_opened) && !watch_begins()))
 		return;
 	pthread_mutex_lock(&lock);
 	for (r = regions; r < regions + regions_end; r++)
-		if (r->to)
-			watch_close(r);
-	store_relaxed(&regions_open, false);
+		if (r->to && !load_relaxed(&regions_closed))
+			watch_protect(r->from, r->to, PROT_NONE);
+	store_relaxed(&regions_closed, true);
+	for (i = 0; i < n_opened; i++)
+		watch_close(opened[i].from, opened[i].to);
+	store_relaxed(&n_opened, 0);
 	pthread_mutex_unlock(&lock);
 	errno = saved;
 }

@@ -195,6 +195,55 @@ static void seed_passed_through(struct seed *s)
 	polled_close(&p);
 }
 
+/* The other process sends @len bytes to the page, and gets them back from it. */
+static void polled_echo(struct polled *p, uint32_t len, uint8_t value)
+{
+	struct end *other = p->other[0];
+	struct ibv_sge sge = { (uintptr_t)p->page + 100, len, p->mr->lkey };
+	struct ibv_recv_wr receive = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 }, *bad_receive;
+	struct ibv_send_wr send = { .wr_id = 4, .sg_list = &sge, .num_sge = 1 }, *bad_send;
+	struct rc_wr wr = wr_make(IBV_WR_SEND, 3, other, other->buf + 65536, len, NULL, NULL);
+	struct ibv_wc wc;
+	uint32_t i;
+
+	memset(other->buf, value, len);
+	memset(other->buf + 65536, 0, len);
+	seed_must(!ibv_post_recv(p->qp[0], &receive, &bad_receive), "post");
+	seed_must(!end_recv(other, &wr), "post");
+	polled_request(p, 0, IBV_WR_SEND, len);
+	seed_must(seed_poll(p->s) == IBV_WC_SUCCESS, "message");
+	polled_complete(p, 0);
+	for (i = 0; i < len; i += 61)
+		seed_must(p->page[100 + i] == value, "content of a message");
+	send.opcode = IBV_WR_SEND;
+	send.send_flags = IBV_SEND_SIGNALED;
+	seed_must(!ibv_post_send(p->qp[0], &send, &bad_send), "post");
+	seed_must(end_poll(other, 1, SEED_WAIT, &wc) && wc.status == IBV_WC_SUCCESS, "answer");
+	for (i = 0; i < len; i++)
+		seed_must(other->buf[65536 + i] == value, "content of an answer");
+	seed_must(seed_poll(p->s) == IBV_WC_SUCCESS, "completion");
+}
+
+/* Messages from and to the page have their content. */
+static void seed_echo(struct seed *s)
+{
+	static const uint32_t lens[] = { 1, 8, 59, 64, 65, 200, 1000, 4000, 5000, 8000 };
+	struct polled p;
+	unsigned int i;
+
+	polled_open(&p, s, 1);
+	for (i = 0; i < 10 * sizeof(lens) / sizeof(lens[0]); i++)
+		polled_echo(&p, lens[i % (sizeof(lens) / sizeof(lens[0]))], (uint8_t)(i + 1));
+	memset(p.other[0]->buf, POLLED_VALUE, POLLED_LEN);
+	polled_write(&p);
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	seed_must(p.page[POLLED_AT] == POLLED_VALUE, "content");
+	if (s->wrong)
+		polled_complete(&p, 0);
+	polled_close(&p);
+}
+
 static volatile sig_atomic_t traps;
 
 static void trap_taken(int sig)
@@ -227,9 +276,13 @@ static void seed_own_trap(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "last_byte", seed_last_byte },	   { "other_message", seed_other_message },
-	{ "written_out", seed_written_out },	   { "counter", seed_counter },
-	{ "passed_through", seed_passed_through }, { "own_trap", seed_own_trap },
+	{ "echo", seed_echo },
+	{ "last_byte", seed_last_byte },
+	{ "other_message", seed_other_message },
+	{ "written_out", seed_written_out },
+	{ "counter", seed_counter },
+	{ "passed_through", seed_passed_through },
+	{ "own_trap", seed_own_trap },
 };
 
 int main(int argc, char **argv)
