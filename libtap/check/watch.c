@@ -43,10 +43,17 @@ static struct watch_range {
 static u32 n_opened;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* struct watch_thread - @page: open for one instruction; @recent: where it has faulted lately. */
+/* struct watch_step - a use for which a page is open, for one instruction. */
+struct watch_step {
+	u64 addr;
+	bool write;
+	check_stack stack;
+};
+
+/* struct watch_thread - @step: what it does; @recent: where it has faulted lately. */
 struct watch_thread {
-	u64 page[WATCH_STEP];
-	u32 pages;
+	struct watch_step step[WATCH_STEP];
+	u32 steps;
 	u32 run;
 	u32 next;
 	u64 recent[WATCH_RECENT];
@@ -223,6 +230,15 @@ static void watch_judge(const struct watch_region *r, u64 addr, u64 len, bool wr
 		check_guard_note_use(&use, addr, write, stack);
 }
 
+static void watch_judge_all(u64 addr, bool write, check_stack stack)
+{
+	const struct watch_region *r;
+
+	for (r = regions; r < regions + regions_end; r++)
+		if (watch_meets(r, addr, addr + 1))
+			watch_judge(r, addr, 1, write, stack);
+}
+
 /* Whether this thread goes through memory, and does not look at a few places again and again. */
 static bool watch_passes_through(u64 addr)
 {
@@ -242,13 +258,14 @@ static bool watch_passes_through(u64 addr)
 }
 
 /* Return: whether the page is open for one instruction. */
-static bool watch_step(u64 page)
+static bool watch_step(const struct tap_fault *fault, check_stack stack)
 {
+	const u64 page = fault->addr & ~(u64)(WATCH_PAGE - 1);
 	struct watch_thread *t = &watch_thread;
 
-	if (t->pages == WATCH_STEP)
+	if (t->steps == WATCH_STEP)
 		return false;
-	t->page[t->pages++] = page;
+	t->step[t->steps++] = (struct watch_step){ fault->addr, fault->write, stack };
 	watch_protect(page, page + WATCH_PAGE, PROT_READ | PROT_WRITE);
 	return true;
 }
@@ -267,17 +284,15 @@ static void watch_take_fault(struct watch_region *first, struct tap_fault *fault
 {
 	const check_stack stack = fault->library ? 0 : check_stack_at(fault->place);
 	const u64 page = fault->addr & ~(u64)(WATCH_PAGE - 1);
-	struct watch_region *r;
 
-	for (r = first; r < regions + regions_end && !fault->library; r++)
-		if (watch_meets(r, fault->addr, fault->addr + 1))
-			watch_judge(r, fault->addr, 1, fault->write, stack);
 	if (fault->library)
 		watch_open(first, page, page + WATCH_DEVICE);
 	else if (tap_fault_can_step() && !watch_passes_through(fault->addr))
-		fault->step = watch_step(page);
-	if (!fault->library && !fault->step)
-		watch_open(first, page, page + WATCH_PAGE);
+		fault->step = watch_step(fault, stack);
+	if (fault->library || fault->step)
+		return;
+	watch_judge_all(fault->addr, fault->write, stack);
+	watch_open(first, page, page + WATCH_PAGE);
 }
 
 bool check_watch_fault(struct tap_fault *fault)
@@ -301,17 +316,21 @@ bool check_watch_fault(struct tap_fault *fault)
 void check_watch_stepped(void)
 {
 	struct watch_thread *t = &watch_thread;
-	const struct watch_region *r;
+	const struct watch_step *step;
+	u64 page;
 	u32 i;
 
 	if (!check_guard_lock(&lock))
 		return;
-	for (i = 0; i < t->pages; i++) {
-		r = watch_find(t->page[i]);
-		if (r && !watch_is_open(t->page[i]))
-			watch_protect(t->page[i], t->page[i] + WATCH_PAGE, PROT_NONE);
+	for (i = 0; i < t->steps; i++) {
+		step = &t->step[i];
+		page = step->addr & ~(u64)(WATCH_PAGE - 1);
+		if (watch_find(page) && !watch_is_open(page))
+			watch_protect(page, page + WATCH_PAGE, PROT_NONE);
+		/* A WRITE may have come between the fault and the instruction. */
+		watch_judge_all(step->addr, step->write, step->stack);
 	}
-	t->pages = 0;
+	t->steps = 0;
 	pthread_mutex_unlock(&lock);
 }
 
