@@ -161,14 +161,19 @@ static u64 door_open(struct fabric *f, u64 now)
 	return NEVER;
 }
 
-u64 parked_serve(struct fabric *f)
+void parked_serve(struct fabric *f)
 {
 	struct accounts *t = &f->server->accounts;
 	u64 now = real_ns();
 
 	if (now >= t->unpark_at)
 		t->unpark_at = min_u64(door_open(f, now), parked_kicks(f, now));
-	return min_u64(t->unpark_at, conns_serve_parked(f));
+	conns_serve_parked(f);
+}
+
+u64 parked_next(const struct fabric *f)
+{
+	return min_u64(f->server->accounts.unpark_at, conns_parked_next(f));
 }
 
 void conn_accept(struct fabric *f, struct watch *w, u32 events)

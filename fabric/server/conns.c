@@ -444,23 +444,31 @@ void conn_on_message(struct fabric *f, struct watch *w, u32 events)
 		conn_park(f, c);
 }
 
-u64 conns_serve_parked(struct fabric *f)
+void conns_serve_parked(struct fabric *f)
 {
 	struct conns *q = &f->conns;
-	u64 now = real_ns(), at = NEVER;
 	const struct conn *first = q->parked;
 	struct conn *c;
 	u32 i;
 
 	for (i = 0; i < LOOKS && (c = q->parked) && (!i || c != first); i++) {
 		conn_unpark(f, c);
-		if (!conn_may(f, c)) {
-			at = min_u64(at, c->account->rest_until);
+		if (!conn_may(f, c) || conn_serve(f, c))
 			conn_park(f, c);
-		} else if (conn_serve(f, c)) {
-			at = now;
-			conn_park(f, c);
-		}
 	}
-	return q->parked && i == LOOKS ? now : at;
+}
+
+/* With more of them than it looks at, it looks in each turn. */
+u64 conns_parked_next(const struct fabric *f)
+{
+	const struct conn *c;
+	u64 at = NEVER;
+	u32 i = 0;
+
+	for (c = f->conns.parked; c; c = c->parked_next) {
+		if (i++ == LOOKS)
+			return 0;
+		at = min_u64(at, c->account->rest_until);
+	}
+	return at;
 }

@@ -14,12 +14,10 @@
 
 /** conn_on_message() - serve the requests that have come. The event handler of connections. */
 void conn_on_message(struct fabric *f, struct watch *w, u32 events);
-/**
- * conns_serve_parked() - go on with requests that had to wait, as far as accounts allow.
- *
- * Return: when to call again, real time.
- */
-u64 conns_serve_parked(struct fabric *f);
+/** conns_serve_parked() - go on with requests that had to wait, as far as accounts allow. */
+void conns_serve_parked(struct fabric *f);
+/** conns_parked_next() - when to do so, real time; NEVER: none waits. */
+u64 conns_parked_next(const struct fabric *f);
 /** conn_close() - close a connection; its client, if any, is dead. */
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_reap() - free connections, leases and clients that were closed. */
@@ -38,8 +36,10 @@ ssize_t conn_receive(struct fabric *f, struct conn *c, void *buf, size_t size, i
 
 /* --- admit.c --- */
 
-/** parked_serve() - go on with all that waits for an account. Return: when to call again. */
-u64 parked_serve(struct fabric *f);
+/** parked_serve() - go on with all that waits for an account. */
+void parked_serve(struct fabric *f);
+/** parked_next() - when there is more of that, real time; NEVER: nothing waits. */
+u64 parked_next(const struct fabric *f);
 /** conn_accept() - accept the connections that wait. Also the listening socket's event handler. */
 void conn_accept(struct fabric *f, struct watch *w, u32 events);
 

@@ -227,16 +227,19 @@ void server_loop(struct fabric *f)
 	f->server->accounts.unpark_at = NEVER;
 	for (;;) {
 		accounts_turn(&f->server->accounts);
+		/* First: requests may leave work to do, and would otherwise wait for doorbells. */
+		parked_serve(f);
+		conns_reap(f);
 		next = work_run(f);
 		next = min_u64(next, fabric_clock_work(f));
 		next = min_u64(next, join_tick(f));
 		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, fabric_capture_tick(f));
 		next = min_u64(next, channels_tick(f));
-		next = min_u64(next, parked_serve(f));
 		next = min_u64(next, loop_try_leave(f, real_ns()));
 		if (f->server->idle.left)
 			return;
+		next = min_u64(next, parked_next(f));
 		if (f->isolated && loop_spin(f))
 			next = 0;
 		loop_give_way(f);
