@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: what waits until an account allows more: requests, kicks, and those who come.
+ * DOC: what waits until an account allows more: requests and kicks. See admit.c for those who come.
  *
  * A process may have hundreds of connections, and send on all of them. To stop watching one and to
  * watch it again are two system calls, which would take longer than a slice. So connections of an
