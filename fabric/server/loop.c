@@ -227,7 +227,7 @@ void server_loop(struct fabric *f)
 	f->server->accounts.unpark_at = NEVER;
 	for (;;) {
 		accounts_turn(&f->server->accounts);
-		/* What requests leave to do is done in the same turn: work_run() comes after them. */
+		/* Requests before work_run(): what they leave to do is done in the same turn. */
 		parked_serve(f);
 		conns_reap(f);
 		next = work_run(f);
