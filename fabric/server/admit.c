@@ -86,7 +86,7 @@ static int conn_check(struct fabric *f, struct conn *c, int fd, s32 door)
 	if (ret)
 		fabric_note(f, "connection dropped: %s", strerror(-ret));
 	else if (c->account)
-		loop_watch_events(f, &c->w, EPOLLIN | EPOLLET);
+		conn_watch(f, c, EPOLLIN);
 	return ret;
 }
 

@@ -9,6 +9,7 @@
 
 #include "fabric/nldev/nldev.h"
 #include "fabric/nodes/nodes.h"
+#include "fabric/server/park.h"
 #include "fabric/server/server.h"
 
 #include <stdlib.h>
@@ -90,12 +91,6 @@ static int conn_nldev_fetch(struct fabric *f, struct conn *c)
 	return 1;
 }
 
-/* That reports at once what is already there, edge-triggered or not. */
-static void conn_nldev_watch(struct fabric *f, struct conn *c, u32 events)
-{
-	loop_watch_events(f, &c->w, events | (c->account ? (u32)EPOLLET : 0));
-}
-
 bool conn_nldev_serve(struct fabric *f, struct conn *c)
 {
 	struct nldev *n = c->nldev;
@@ -107,7 +102,7 @@ bool conn_nldev_serve(struct fabric *f, struct conn *c)
 			/* The rest stays in the socket, which reports it again. */
 			ret = received++ == DATAGRAMS ? 0 : conn_nldev_fetch(f, c);
 			if (ret <= 0) {
-				conn_nldev_watch(f, c, EPOLLIN);
+				conn_watch(f, c, EPOLLIN);
 				return !ret;
 			}
 		}
@@ -116,6 +111,6 @@ bool conn_nldev_serve(struct fabric *f, struct conn *c)
 			break;
 		n->out_len = 0;
 	}
-	conn_nldev_watch(f, c, EPOLLOUT);
+	conn_watch(f, c, EPOLLOUT);
 	return sent > DATAGRAMS || errno == EAGAIN || errno == EINTR;
 }

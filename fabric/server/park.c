@@ -25,6 +25,11 @@ void parked_wait(struct fabric *f, u64 at)
 
 /* --- connections ------------------------------------------------------------------------------ */
 
+void conn_watch(struct fabric *f, struct conn *c, u32 events)
+{
+	loop_watch_events(f, &c->w, events | (c->account ? (u32)EPOLLET : 0));
+}
+
 void conn_park(struct fabric *f, struct conn *c)
 {
 	struct conns *q = &f->conns;

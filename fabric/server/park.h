@@ -7,6 +7,11 @@
 
 /** parked_wait() - the loop is to call parked_serve() at @at, real time. */
 void parked_wait(struct fabric *f, u64 at);
+/**
+ * conn_watch() - wait for events on a connection: EPOLL* bits. Messages that have come already are
+ * reported at once; where the connection has an account, each message is reported once.
+ */
+void conn_watch(struct fabric *f, struct conn *c, u32 events);
 /** conn_park() - its requests wait: put it at the end of the queue. */
 void conn_park(struct fabric *f, struct conn *c);
 /** conn_unpark() - take it out of the queue, if it is there. */

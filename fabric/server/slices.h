@@ -5,8 +5,6 @@
 
 #include "emulator/types.h"
 
-#include <stdbool.h>
-
 /**
  * struct slices - its slices of CPU time. Times are real time, in ns.
  * @slept_at: when it was asleep last
