@@ -185,6 +185,13 @@ uint64_t vcall_failure(enum vcall call, int err);
 int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint64_t *facts,
 		uint32_t n, const struct vcall_env *env);
 
+/**
+ * vcall_has_stale_object() - whether a line is that of a program that passed a destroyed object and
+ * was refused. vcall_parse() refuses such a line, since no object belongs to "?": whoever carries
+ * calls out again leaves it out.
+ */
+bool vcall_has_stale_object(const char *line);
+
 /* --- bind.c --- */
 
 /**

@@ -467,3 +467,12 @@ int vcall_parse(struct vcall_parsed *p, const char *line, size_t len, const uint
 			   vread_word_len(&r) > 60 ? 60 : (int)vread_word_len(&r), r.at);
 	return r.bad ? -EINVAL : 0;
 }
+
+bool vcall_has_stale_object(const char *line)
+{
+	const char *out = strstr(line, " = "), *at = strstr(line, "=? ");
+
+	return out && at && at < out &&
+	       (!strncmp(out, " = -1 E", 7) || !strncmp(out, " = NULL E", 9) ||
+		!strncmp(out, " = E", 4));
+}

@@ -370,19 +370,6 @@ static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, co
 	return ret;
 }
 
-/*
- * Whether the program passed a destroyed object and was refused: the replay has no such object to
- * pass.
- */
-static bool call_has_stale_object(const char *line)
-{
-	const char *out = strstr(line, " = "), *at = strstr(line, "=? ");
-
-	return out && at && at < out &&
-	       (!strncmp(out, " = -1 E", 7) || !strncmp(out, " = NULL E", 9) ||
-		!strncmp(out, " = E", 4));
-}
-
 bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
@@ -399,7 +386,7 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 	line = rp_line_remap(t, line, &len);
 	if (!line)
 		return rp_fail_rec(t, rec, "the line does not fit with the local values");
-	if (call_has_stale_object(line))
+	if (vcall_has_stale_object(line))
 		return true;
 	if (vcall_parse(c, line, len, call->fact, call->n_facts, &env))
 		return rp_fail_rec(t, rec, "%s", c->why);
