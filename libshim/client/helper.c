@@ -158,3 +158,8 @@ void shim_helper_forked(void)
 		sys_close(wake_fd);
 	seg_fd = wake_fd = -1;
 }
+
+bool shim_helper_write(void *to, const void *from, size_t len)
+{
+	return vm_forced_bytes(VM_OWN, (uintptr_t)to, (void *)(uintptr_t)from, len, true);
+}

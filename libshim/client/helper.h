@@ -23,5 +23,10 @@ void shim_helper_serve(int fd);
 /** shim_helper_settle() - wait for the copy that the helper may be making right now. */
 void shim_helper_settle(void);
 void shim_helper_forked(void);
+/**
+ * shim_helper_write() - write to memory of this process that it may have no right to write.
+ * Return: false: it is not mapped, or shared.
+ */
+bool shim_helper_write(void *to, const void *from, size_t len);
 
 #endif

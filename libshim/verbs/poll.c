@@ -22,6 +22,7 @@
 #include "libshim/client/call_fault.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
+#include "libshim/client/helper.h"
 #include "libshim/client/poll_idle.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/cq_arm.h"
@@ -48,15 +49,19 @@ const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 	return cq_entry(cq, cq->cons);
 }
 
+/** sge_write_fn - write bytes at offset @at of a list's entry. */
+typedef void (*sge_write_fn)(const struct wq_sge *sge, u32 at, const u8 *from, u32 n);
+
 /** struct spot - the place of the next byte in a receive's scatter list. */
 struct spot {
 	const struct rq_wqe *w;
+	sge_write_fn write;
 	u32 max_sge;
 	u32 i;
 	u32 at;
 };
 
-/* Write bytes at offset @at of a list's entry, the last byte last. */
+/* The last byte last. */
 static inline void sge_write(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
 {
 	u8 *to = shim_mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
@@ -77,7 +82,7 @@ static void recv_place_part(struct spot *p, const u8 *from, u32 left)
 		n = min_u32(sge->len - p->at, left);
 		if (!n)
 			continue;
-		sge_write(sge, p->at, from, n);
+		p->write(sge, p->at, from, n);
 		left -= n;
 		from += n;
 		p->at += n;
@@ -87,23 +92,29 @@ static void recv_place_part(struct spot *p, const u8 *from, u32 left)
 }
 
 /* Copy an entry's data to the buffers of its receive: a datagram's GRH, and the payload. */
-static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+static void recv_place_parts(const struct rq_wqe *w, u32 max_sge, const struct cqe *e,
+			     sge_write_fn write)
 {
-	u32 len = min_u32(e->byte_len, CQE_INLINE);
-	struct spot p;
+	struct spot p = { .w = w, .write = write, .max_sge = max_sge };
+	u32 len = e->byte_len;
 
-	/* The common case: payload alone, which fits into the first entry. */
-	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len)) {
-		sge_write(w->sge, 0, e->data, len);
-		return;
-	}
-	p = (struct spot){ .w = w, .max_sge = max_sge };
 	if (e->flags & CQE_GRH) {
 		recv_place_part(&p, e->grh, IB_GRH_LEN);
-		len = e->byte_len > IB_GRH_LEN ? e->byte_len - IB_GRH_LEN : 0;
+		len = len > IB_GRH_LEN ? len - IB_GRH_LEN : 0;
 	}
 	if (e->flags & CQE_HAS_DATA)
 		recv_place_part(&p, e->data, min_u32(len, CQE_INLINE));
+}
+
+static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+{
+	u32 len = min_u32(e->byte_len, CQE_INLINE);
+
+	/* The common case: payload alone, which fits into the first entry. */
+	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len))
+		sge_write(w->sge, 0, e->data, len);
+	else
+		recv_place_parts(w, max_sge, e, sge_write);
 }
 
 /*
@@ -420,23 +431,18 @@ static bool cq_lock_outside(struct shim_cq *cq, u32 *first)
 }
 
 /*
- * Whether the memory of an entry's receive is still mapped. Some programs (UCX) unmap registered
- * memory before they destroy their QPs and regions. As with pinned pages, that must do no harm.
+ * The same outside of a poll. The program may have taken its own rights away, which does not hinder
+ * a device. Some programs (UCX) unmap registered memory before they destroy their QPs and regions:
+ * as with pinned pages, that must do no harm.
  */
-static bool recv_is_mapped(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
+static void sge_write_early(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
 {
-	u32 i, n, left = min_u32(e->byte_len, IB_GRH_LEN + CQE_INLINE);
-	const u8 *at;
+	u8 *to = shim_mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
 
-	for (i = 0; left && i < w->num_sge && i < max_sge; i++, left -= n) {
-		n = min_u32(w->sge[i].len, left);
-		at = n ? shim_mr_shadow_find(w->sge[i].lkey, ~0u, ACC_LOCAL_WRITE, w->sge[i].addr,
-					     n)
-		       : NULL;
-		if (at && shim_mem_prefault(at, n, true))
-			return false;
-	}
-	return true;
+	if (to && !shim_mem_prefault(to, n, true))
+		memcpy(to, from, n);
+	else if (to)
+		(void)shim_helper_write(to, from, n);
 }
 
 /* Place the data of an entry that was not polled. */
@@ -449,8 +455,8 @@ static void cqe_place_early(const struct shim_qp *qp, struct cqe *e)
 		w = cqe_recv_slot(qp, e->flags & CQE_SRQ ? shim_cqe_srq(e) : NULL, e, &max_sge);
 	else if (e->flags & CQE_HAS_DATA)
 		w = shim_wq_recv(e, &max_sge);
-	if (w && recv_is_mapped(w, max_sge, e))
-		recv_place_data(w, max_sge, e);
+	if (w)
+		recv_place_parts(w, max_sge, e, sge_write_early);
 	e->flags &= (u8) ~(CQE_HAS_DATA | CQE_GRH);
 }
 

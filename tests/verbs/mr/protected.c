@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registered memory of the peer, another process, that its CPU must not touch any more: a device
- * reaches it nevertheless, as the pages that it has pinned.
+ * Registered memory of the peer, another process, or of this one, that its CPU must not touch any
+ * more: a device reaches it nevertheless, as the pages that it has pinned.
  */
 #include "tests/lib/c/rc.h"
 
@@ -11,10 +11,12 @@
 
 #define PAGE 4096u
 #define LEN  1000u /* more than what travels in a completion */
+#define LINE 60u /* what does */
 #define WAIT 20000
 
 static struct end *a, *b;
 static uint8_t *page; /* of the peer's buffer */
+static uint8_t *own_page; /* of this process's */
 
 static bool done(struct end *e, int which, const char *what)
 {
@@ -83,6 +85,25 @@ static void test_protection(const char *what, int prot)
 	ok(has(page + 100, LEN, 3), "%s: its owner has rights again", what);
 }
 
+/* The library places what has arrived before a region ends, also another one. */
+static void test_unpolled(const char *what, int prot)
+{
+	struct rc_wr recv = wr_make(IBV_WR_SEND, 2, a, own_page + 100, LINE, NULL, NULL);
+	struct rc_wr wr = wr_make(IBV_WR_SEND, 1, b, b->buf, LINE, NULL, NULL);
+	static uint8_t other[PAGE];
+	uint32_t lkey, rkey;
+
+	memset(own_page, 0, PAGE);
+	fill(b->buf, LINE, 4);
+	if (end_reg(a, 0, other, sizeof(other), LW, false, &lkey, &rkey) || end_recv(a, &recv) ||
+	    end_send(b, &wr) || !done(b, 0, "SEND") || end_protect(a, own_page, PAGE, prot))
+		die("a message");
+	end_dereg(a, 0);
+	end_protect(a, own_page, PAGE, PROT_READ | PROT_WRITE);
+	ok(done(a, 1, "receive") && filled(own_page + 100, LINE, 4),
+	   "%s: a receive that is not polled when a region ends", what);
+}
+
 int main(void)
 {
 	b = end_fork(false);
@@ -91,11 +112,14 @@ int main(void)
 	end_open(b);
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 	page = (uint8_t *)(((uintptr_t)b->buf + 2 * PAGE) & ~(uintptr_t)(PAGE - 1));
+	own_page = (uint8_t *)(((uintptr_t)a->buf + 2 * PAGE) & ~(uintptr_t)(PAGE - 1));
 	/* Private: the kernel lets nobody write to shared memory that its owner may not write. */
-	if (end_map(b, page, 2 * (size_t)PAGE))
+	if (end_map(b, page, 2 * (size_t)PAGE) || end_map(a, own_page, PAGE))
 		die("mmap");
 	test_protection("read-only memory", PROT_READ);
 	test_protection("inaccessible memory", PROT_NONE);
+	test_unpolled("read-only memory", PROT_READ);
+	test_unpolled("inaccessible memory", PROT_NONE);
 	end_close(a);
 	end_close(b);
 	return tap_failed != 0;
