@@ -64,6 +64,11 @@ void fault_call_update_masks(struct fabric *f, struct client *cl);
  * answer. Return: 0, -EINVAL or -EOPNOTSUPP.
  */
 int fault_work_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
+/**
+ * fault_work_publish_filter() - write into the segment of a client on real devices which of its
+ * work requests ask: fabric/proto/work_filter.h.
+ */
+void fault_work_publish_filter(const struct fabric *f, struct client *cl);
 /** fault_work_failed() - PROTO_WORK_FAILED. Return: as fault_work_request(). */
 int fault_work_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 

@@ -126,14 +126,21 @@ static bool call_mask_bit(const struct fault_rule *r, u32 *bit)
 	}
 }
 
-static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
+/* Whether a rule may be about calls of that client. The words of one on messages name ports. */
+static bool call_rule_is_on_client(const struct fabric *f, const struct fault_rule *r, u32 client)
+{
+	return r->on == FAULT_ON_WIRE || fault_rule_is_on_client(f, &r->where, client);
+}
+
+static void call_mask(const struct fabric *f, u32 client, u64 mask[SEG_CALL_WORDS])
 {
 	const struct faults *t = f->faults;
 	u32 i, id;
 
 	memset(mask, 0, SEG_CALL_WORDS * sizeof(*mask));
 	for (i = 0; i < t->high; i++) {
-		if (!t->rule[i].id || !call_mask_bit(&t->rule[i], &id))
+		if (!t->rule[i].id || !call_mask_bit(&t->rule[i], &id) ||
+		    !call_rule_is_on_client(f, &t->rule[i], client))
 			continue;
 		mask[id / 64] |= BIT64(id % 64);
 		if (id == CALLS_HOLD || id == CALL_ibv_poll_cq)
@@ -143,23 +150,26 @@ static void call_mask(const struct fabric *f, u64 mask[SEG_CALL_WORDS])
 		mask[CALLS_LIMIT / 64] |= BIT64(CALLS_LIMIT % 64);
 }
 
-static void call_mask_publish(struct client *cl, const u64 mask[SEG_CALL_WORDS])
+static void call_mask_publish(const struct fabric *f, struct client *cl)
 {
+	u64 mask[SEG_CALL_WORDS];
 	u32 i;
 
-	for (i = 0; cl->seg && i < SEG_CALL_WORDS; i++)
+	if (!cl->seg)
+		return;
+	if (f->real)
+		fault_work_publish_filter(f, cl);
+	call_mask(f, cl->id, mask);
+	for (i = 0; i < SEG_CALL_WORDS; i++)
 		store_relaxed(&cl->seg->fail_calls[i], mask[i]);
 }
 
 void fault_call_update_masks(struct fabric *f, struct client *cl)
 {
-	u64 mask[SEG_CALL_WORDS];
-
-	call_mask(f, mask);
 	if (cl) {
-		call_mask_publish(cl, mask);
+		call_mask_publish(f, cl);
 		return;
 	}
 	for (cl = f->clients.list; cl; cl = cl->next)
-		call_mask_publish(cl, mask);
+		call_mask_publish(f, cl);
 }

@@ -228,15 +228,6 @@ struct fault_rule *fault_match_cm(struct fabric *f, u32 client, u32 attr)
 	return hit;
 }
 
-/* What work requests of emulated and of real devices have. @type: enum ib_qp_type */
-static bool rule_is_on_request(const struct fault_where *w, u32 type, u32 opcode, u64 wr_id,
-			       u64 size)
-{
-	return (!w->types || w->types >> (type & 31) & 1) &&
-	       (!w->wr_ops || w->wr_ops >> (opcode & 31) & 1) &&
-	       (!w->has_wr_id || w->wr_id == wr_id) && range_has(&w->size, size);
-}
-
 static bool rule_is_on_wr(const struct fabric *f, const struct fault_rule *r,
 			  const struct hca_qp *qp, u32 opcode, u64 wr_id, u64 size)
 {
@@ -247,7 +238,9 @@ static bool rule_is_on_wr(const struct fabric *f, const struct fault_rule *r,
 			       .qpn = qp->qpn,
 			       .client = qp->client };
 
-	if (!rule_is_on_request(w, qp->type, opcode, wr_id, size) ||
+	if ((w->types && !(w->types >> (qp->type & 31) & 1)) ||
+	    (w->wr_ops && !(w->wr_ops >> (opcode & 31) & 1)) ||
+	    (w->has_wr_id && w->wr_id != wr_id) || !range_has(&w->size, size) ||
 	    (w->conn && w->conn != qp->conn))
 		return false;
 	if (w->peer[0] && (qp->path.dst_dev >= f->hca->n_devs ||
@@ -277,15 +270,30 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_work *work,
 	return hit;
 }
 
+_Static_assert(WR_RECV == WORK_RECV_OP, "the same word for receives");
+
+struct work_rule fault_work_rule(const struct fault_where *w)
+{
+	return (struct work_rule){
+		.wr_id = w->wr_id,
+		.size_min = w->size.has ? w->size.min : 0,
+		/* A request of unknown size is in no range. */
+		.size_max = w->size.has ? min_u64(w->size.max, PROTO_NO_SIZE - 1) : PROTO_NO_SIZE,
+		.ops = w->wr_ops ? w->wr_ops : ~0u,
+		.types = w->types ? w->types : ~0u,
+		.qpn = w->qpn,
+		.has = (w->has_qpn ? WORK_RULE_HAS_QPN : 0) |
+		       (w->has_wr_id ? WORK_RULE_HAS_WR_ID : 0),
+	};
+}
+
 static bool rule_is_on_work(const struct fabric *f, const struct fault_rule *r, u32 client,
 			    const struct proto_work *work)
 {
-	const struct fault_where *w = &r->where;
-	if (!rule_is_on_request(w, work->type, work->recv ? WR_RECV : work->opcode, work->wr_id,
-				work->size) ||
-	    (w->size.has && work->size == PROTO_NO_SIZE))
-		return false;
-	return (!w->has_qpn || w->qpn == work->qpn) && fault_rule_is_on_client(f, w, client);
+	const struct work_rule rule = fault_work_rule(&r->where);
+	const struct work_key key = work_key_of(work);
+
+	return work_rule_matches(&rule, &key) && fault_rule_is_on_client(f, &r->where, client);
 }
 
 struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work,

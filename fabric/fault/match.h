@@ -6,6 +6,7 @@
 #define FABRIC_FAULT_MATCH_H
 
 #include "fabric/fault/packet.h"
+#include "fabric/proto/work_filter.h"
 
 struct fabric;
 struct proto_work;
@@ -49,6 +50,10 @@ struct fault_rule *fault_match_wr(struct fabric *f, const struct hca_work *work,
 /** fault_match_work() - likewise, of client @client on a real device: the rule of action @act. */
 struct fault_rule *fault_match_work(struct fabric *f, u32 client, const struct proto_work *work,
 				    u32 act);
+/**
+ * fault_work_rule() - what a rule about work requests on real devices selects, but for the client.
+ */
+struct work_rule fault_work_rule(const struct fault_where *w);
 /**
  * fault_match_cm() - client @client on a real device is about to get what a message of the CM has
  * caused, enum cm_attr: the rule that drops or rejects it, or NULL.

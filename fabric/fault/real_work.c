@@ -10,10 +10,69 @@
 #include "fabric/core/fabric.h"
 #include "fabric/fault/action.h"
 #include "fabric/fault/match.h"
+#include "fabric/fault/table.h"
+#include "fabric/proto/work_filter.h"
 
 #define WORK_TYPES                                                                                 \
 	(BIT64(QPT_RC) | BIT64(QPT_UC) | BIT64(QPT_UD) | BIT64(QPT_RAW_PACKET) |                   \
 	 BIT64(QPT_XRC_SEND) | BIT64(QPT_XRC_RECV))
+
+/* --- which requests ask --- */
+
+static void work_filter_add(struct work_filter *new, const struct work_rule *rule)
+{
+	new->ops |= rule->ops;
+	if (new->n >= WORK_FILTER_RULES)
+		new->n = WORK_FILTER_ALL;
+	else
+		new->rule[new->n++] = *rule;
+}
+
+static void work_rule_store(struct work_rule *at, const struct work_rule *rule)
+{
+	store_relaxed(&at->wr_id, rule->wr_id);
+	store_relaxed(&at->size_min, rule->size_min);
+	store_relaxed(&at->size_max, rule->size_max);
+	store_relaxed(&at->ops, rule->ops);
+	store_relaxed(&at->types, rule->types);
+	store_relaxed(&at->qpn, rule->qpn);
+	store_relaxed(&at->has, rule->has);
+}
+
+/* The seq is this process's: what the client has written there does not matter. */
+static void work_filter_store(struct work_filter *at, const struct work_filter *new, u32 seq)
+{
+	u32 i;
+
+	exchange(&at->seq, seq | 1);
+	fence_after_atomic();
+	store_relaxed(&at->n, new->n);
+	store_relaxed(&at->ops, new->ops);
+	for (i = 0; i < WORK_FILTER_RULES; i++)
+		work_rule_store(&at->rule[i], &new->rule[i]);
+	store_release(&at->seq, (seq | 1) + 1);
+}
+
+void fault_work_publish_filter(const struct fabric *f, struct client *cl)
+{
+	struct work_filter new = { 0 }, *at = (void *)((char *)cl->seg + WORK_FILTER_OFF);
+	const struct faults *t = f->faults;
+	const struct fault_rule *r;
+	struct work_rule rule;
+	u32 i;
+
+	for (i = 0; i < t->high; i++) {
+		r = &t->rule[i];
+		if (!r->id || r->on != FAULT_ON_WR ||
+		    !fault_rule_is_on_client(f, &r->where, cl->id))
+			continue;
+		rule = fault_work_rule(&r->where);
+		work_filter_add(&new, &rule);
+	}
+	work_filter_store(at, &new, load_relaxed(&at->seq));
+}
+
+/* --- requests --- */
 
 /* Whether a program has described its work request in words that exist. */
 static bool work_is_valid(const struct proto_work *w)

@@ -14,7 +14,7 @@
  * struct proto_work - a work request of a program on real devices.
  * @wr_id: the program's
  * @size: bytes of its message, or PROTO_NO_SIZE: unknown
- * @ordinal: of the request among those of its QP that the fabric process was asked about
+ * @ordinal: of the request among those of its QP while a rule was about work requests
  * @qp: ordinal of the QP in its process, from 1; 0: unknown
  * @opcode: enum ib_wr_opcode; @recv: a receive; @unknown: neither is known
  * @type: enum ib_qp_type; 0: unknown

@@ -285,8 +285,8 @@ int client_hello(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds
 	cl->gen = f->hca->client[id].gen;
 	fabric_clock_publish(f, cl);
 	seg_format(cl->seg, cl->id, cl->gen);
-	fault_call_update_masks(f, cl);
 	client_fill_public(f, cl, c, &h, (u32)node);
+	fault_call_update_masks(f, cl);
 	cl->conn = c;
 	c->client = cl;
 	cl->account = account_share(c->account);

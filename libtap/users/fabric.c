@@ -20,6 +20,9 @@
 static const u64 no_calls[SEG_CALL_WORDS];
 const u64 *tap_fabric_calls = no_calls;
 
+static const struct work_filter no_work;
+const struct work_filter *tap_fabric_filter = &no_work;
+
 struct real_objects *tap_fabric_objects;
 
 /* The socket, -1: none. One request at a time, under the lock. */
@@ -79,6 +82,18 @@ static int fabric_map_objects(int fd)
 }
 
 /* Return: 0 or -errno */
+static int fabric_map_filter(int fd)
+{
+	void *map = mmap(NULL, sizeof(*tap_fabric_filter), PROT_READ, MAP_SHARED | MAP_NORESERVE,
+			 fd, WORK_FILTER_OFF);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	store_release(&tap_fabric_filter, (const struct work_filter *)map);
+	return 0;
+}
+
+/* Return: 0 or -errno */
 static int fabric_map_segment(const struct proto_welcome *w, int fd)
 {
 	struct stat st;
@@ -98,14 +113,21 @@ static int fabric_map_segment(const struct proto_welcome *w, int fd)
 	}
 	ret = fabric_map_objects(fd);
 	if (!ret)
+		ret = fabric_map_filter(fd);
+	if (!ret)
 		store_release(&tap_fabric_calls, seg->fail_calls);
 	return ret;
 }
 
 static void fabric_leave(void)
 {
+	const struct work_filter *filter = tap_fabric_filter;
+
 	store_release(&tap_fabric_calls, no_calls);
+	store_release(&tap_fabric_filter, &no_work);
 	own_fd_close(&sock);
+	if (filter != &no_work)
+		munmap((void *)(uintptr_t)filter, sizeof(*filter));
 	if (seg)
 		munmap(seg, sizeof(*seg));
 	if (tap_fabric_objects)

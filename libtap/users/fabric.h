@@ -11,10 +11,13 @@
 #include "fabric/proto/calls.h"
 #include "fabric/proto/proto.h"
 #include "fabric/proto/real_objects.h"
+#include "fabric/proto/work_filter.h"
 #include "traces/calls/calls.h"
 
 /** tap_fabric_calls - a bit for each enum call_id that a rule is about. Never NULL. */
 extern const u64 *tap_fabric_calls;
+/** tap_fabric_filter - the work requests that a rule may be about. Never NULL. */
+extern const struct work_filter *tap_fabric_filter;
 /** tap_fabric_objects - where this process counts its objects; NULL: it is not a client. */
 extern struct real_objects *tap_fabric_objects;
 

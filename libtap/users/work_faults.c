@@ -37,13 +37,15 @@ static u64 hit_ask(struct tap_obj *o, struct proto_work *w)
 {
 	const struct ibv_qp *qp = (const struct ibv_qp *)(uintptr_t)o->key;
 	struct work_qp *q = work_qp_of(o);
+	struct work_key key;
 	u64 hit;
 
 	w->ordinal = __atomic_fetch_add(&q->posted[w->recv], 1, __ATOMIC_RELAXED);
 	w->qp = o->ord;
 	w->qpn = qp->qp_num;
 	w->type = qp->qp_type;
-	if (!tap_fabric_has_work())
+	key = work_key_of(w);
+	if (!tap_fabric_has_work() || !work_filter_matches(tap_fabric_filter, &key))
 		return 0;
 	tap_fabric_work(w);
 	hit = w->status || w->delay_ns ? work_hit_add(o, w) : 0;
@@ -182,13 +184,47 @@ static bool part_is_full(const struct work_part *part)
 	return part->n == PART || (part->n && (part->hit[part->n - 1] || part->hold_ns));
 }
 
+/* Whether no rule is about a request, which the library may therefore get as it is. */
+static bool request_is_free(const struct tap_post *p, const union work_wr *wr)
+{
+	const struct ibv_qp *qp = p->handle;
+	struct work_key key;
+
+	key.op = p->queue == TAP_RECV ? work_op_bit(true, 0) : work_op_bit(false, wr->send.opcode);
+	if (!work_filter_has_op(tap_fabric_filter, key.op))
+		return true;
+	key.wr_id = wr->recv.wr_id;
+	key.size = sges_size(wr->recv.sg_list, wr->recv.num_sge);
+	key.type = work_type_bit(qp->qp_type);
+	key.qpn = qp->qp_num;
+	return !work_filter_matches(tap_fabric_filter, &key);
+}
+
+/* Likewise of all requests of a chain, whose queue pair nothing else changes. They count. */
+static bool chain_is_free(const struct tap_post *p)
+{
+	struct work_qp *q = work_qp_of(p->obj);
+	const bool recv = p->queue == TAP_RECV;
+	const union work_wr *wr = p->chain;
+	u64 n = 0;
+
+	if (q->sends_signaled || work_hits_are_due() || defer_faults_hold())
+		return false;
+	for (; wr; wr = (const union work_wr *)wr->recv.next, n++)
+		if (!request_is_free(p, wr))
+			return false;
+	/* Of threads that post at once, the order is unknown anyway. */
+	store_relaxed(&q->posted[recv], load_relaxed(&q->posted[recv]) + n);
+	return true;
+}
+
 enum tap_verdict work_fault_post(struct tap_post *p)
 {
 	struct work_part part;
 	void *wr = p->chain;
 	int err = errno;
 
-	if (!work_qp_of(p->obj) || !wr)
+	if (!work_qp_of(p->obj) || !wr || chain_is_free(p))
 		return TAP_PASS;
 	p->ret = 0;
 	while (wr && !p->ret) {

@@ -11,7 +11,7 @@
 
 /**
  * struct work_qp - what is kept of a queue pair, tap_obj.user[TAP_FAULTS].
- * @posted: its work requests that were asked about: sends, receives
+ * @posted: its work requests while a rule was about such: sends, receives
  * @failed: a completion of ours was the last one of its sends, of its receives, before it was moved
  *	to ERR
  * @sig_all: it was created with sq_sig_all, as far as known

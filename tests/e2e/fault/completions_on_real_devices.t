@@ -45,6 +45,16 @@ for rule in size=65.. wr_id=8 type=UC qp=0x3 program=other opcode=RDMA_WRITE aft
 	is "not hit: $rule" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" "$plain"
 done
 
+# A program's process knows eight rules by itself. With more than these, each hits what it names.
+for n in 8 9 20; do
+	seq 100 $((98 + n)) | sed 's/.*/wc status=GENERAL_ERR wr_id=&/' >rules
+	is "not hit: $((n - 1)) rules" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" "$plain"
+	echo "wc status=RETRY_EXC_ERR nth=2 must-fire" >>rules
+	is "the last of $n rules" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" \
+		"$(limit "$R" run --fresh --scenario rules -- "$T/app_fault_work" chain)"
+done
+both "requests of a program" "wc status=RETRY_EXC_ERR nth=2 program=app_fault_work" "$T/app_fault_work" chain
+
 # --- a real program, and the journal
 
 echo "wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5" >rules
