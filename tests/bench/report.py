@@ -178,8 +178,9 @@ def instructions(samples):
 
 def tapped():
     """The same for the tap on real devices, with rules that do not match: the difference to a run without it."""
-    for name in "poll", "post":
-        yield f"tapped_{name}", f"rules, not matching: a {name}", "ns", 1, None, "", 15, True
+    for kind, text in ("call", "on a call"), ("work", "on requests"), ("cm", "on messages"), ("all", "of all kinds"):
+        for name in "poll", "post":
+            yield f"tapped_{kind}_{name}", f"rules {text}: a {name}", "ns", 1, None, "", 15, True
 
 
 def print_limits(figures):
