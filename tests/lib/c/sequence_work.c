@@ -286,6 +286,17 @@ static void seq_print_wcs(const struct seq *s, u32 cq, struct ibv_wc *wc, u32 n)
 		seq_print_wc(s, cq, &wc[i]);
 }
 
+/*
+ * The IPv4 header in a GRH has a number that differs each time. rdma_rxe writes it before it finds
+ * that the buffer is too short for the message.
+ */
+static void seq_wipe_grh(struct seq *s, const struct ibv_wc *wc)
+{
+	u8 *at = s->received[wc->wr_id - SEQ_RECV];
+
+	memset(at, 0, min_u64(sizeof(struct ibv_grh), (u64)(s->mem + SEQ_MEM - at)));
+}
+
 static void seq_count_done(struct seq *s, const struct ibv_wc *wc, int n)
 {
 	int i, at;
@@ -294,10 +305,8 @@ static void seq_count_done(struct seq *s, const struct ibv_wc *wc, int n)
 		at = seq_qp_place(s, wc[i].qp_num);
 		if (at >= 0 && !seq_is_receive(&wc[i]) && s->qp[at].pending)
 			s->qp[at].pending--;
-		/* The IPv4 header in a GRH has a number that differs each time. */
-		if (at >= 0 && seq_is_receive(&wc[i]) && !wc[i].status &&
-		    s->qp[at].type == IBV_QPT_UD)
-			memset(s->received[wc[i].wr_id - SEQ_RECV], 0, sizeof(struct ibv_grh));
+		if (at >= 0 && seq_is_receive(&wc[i]) && s->qp[at].type == IBV_QPT_UD)
+			seq_wipe_grh(s, &wc[i]);
 	}
 }
 
