@@ -62,8 +62,14 @@ mckey_joined() {
 	grep -qs "receiving data transfers\|initiating data transfers" "$TEST_DIR/$NAME.server" || ! kill -0 "$1" 2>/dev/null
 }
 
+# has_begun FILE PID - whether the file exists, or the process has ended
+has_begun() {
+	[ -e "$1" ] || ! kill -0 "$2" 2>/dev/null
+}
+
 # sides NAME SERVER CLIENT [COMMAND...] - run two command lines, each by COMMAND; leaves outputs and exit statuses in
-# $TEST_DIR/NAME.*. A client that finds no listener yet fails, and is started again while its server lives.
+# $TEST_DIR/NAME.*. A client that finds no listener yet fails, and is started again while its server lives. TRACE is the
+# directory into which COMMAND records: a client that fails before the server begins would complete that trace.
 sides() {
 	local NAME=$1 server=$2 client=$3 pid status begun=$SECONDS
 	shift 3
@@ -71,6 +77,7 @@ sides() {
 	limit "$@" $server >"$TEST_DIR/$NAME.server" 2>&1 </dev/null &
 	pid=$!
 	[[ $client != mckey* ]] || wait_for 30 mckey_joined $pid
+	[ -z "${TRACE-}" ] || wait_for 30 has_begun "$TRACE/trace" $pid
 	while :; do
 		status=0
 		# shellcheck disable=SC2086
@@ -88,9 +95,9 @@ sides() {
 }
 
 # masked FILE - its lines with numbers, hexadecimal ones and addresses, too, as N, and blanks as one; without what rping
-# says, or not, in the race that did_well() describes
+# says, or not, in the race that did_well() describes, and without the line that ucx_perftest prints each second
 masked() {
-	sed -E '/^rdma_get_cm_event: |^(client|server) DISCONNECT EVENT|wait for RDMA_READ_ADV state 10$/d
+	sed -E '/^rdma_get_cm_event: |^(client|server) DISCONNECT EVENT|wait for RDMA_READ_ADV state 10$|^\[thread [0-9]+\]/d
 		s/0x[0-9a-f]+|[0-9a-f:]*:[0-9a-f:]+|\<[0-9a-f]{5,}\>|-?\<(inf|nan)\>|[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?/N/gi
 		s/[[:blank:]]+/ /g; s/ $//' "$1"
 }
