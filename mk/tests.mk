@@ -322,7 +322,8 @@ GUESTS ?= bookworm
 .PHONY: test-real
 test-real: ## compare programs on rxe and siw with and without rdmaemu, in guests of Debian suites GUESTS=; needs root
 	@$(if $(NO_DEPS),:,tests/deps.sh guest)
-	@$(MAKE) --no-print-directory all $(addprefix $(T)/app_device_,sequences unplug)
+	@$(MAKE) --no-print-directory all $(LIB_TOOLS) \
+		$(addprefix $(T)/app_,cm_beside cm_sizes device_sequences device_unplug)
 	@for suite in $(GUESTS); do \
 		echo "# $$suite"; \
 		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/all $(GUEST_TESTS) || exit; \
