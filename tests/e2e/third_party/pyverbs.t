@@ -4,26 +4,10 @@
 # rdma-core's own test suite, as Debian's python3-pyverbs ships it or that of PYVERBS_SUITE: every module that is not
 # about one vendor's devices. tests/e2e/third_party/pyverbs.skips says which tests no emulated device can run here.
 . "$(dirname "$0")/../../lib/lib.sh"
-src=${PYVERBS_SUITE:-/usr/share/doc/rdma-core/tests}
-[ -e "$src/run_tests.py" ] || skip_all "rdma-core's test suite is not in $src"
-# Debian's interpreter: the one that Debian's pyverbs is built for, and that of tests/rdma_core.sh.
-/usr/bin/python3 -c 'import pyverbs.device' 2>/dev/null || skip_all "python3-pyverbs is not installed"
-
+# shellcheck source=tests/lib/pyverbs.sh
+. "$TOP/tests/lib/pyverbs.sh"
 suite=$TEST_DIR/suite
-mkdir -p "$suite/tests"
-shopt -s nullglob
-for f in "$src"/*.py "$src"/*.py.gz; do
-	name=$(basename "$f" .gz)
-	case $name in
-	run_tests.py | test_mlx5* | test_efa*) continue ;;
-	esac
-	case $f in
-	*.gz) gzip -dc "$f" >"$suite/tests/$name" ;;
-	*.py) cp "$f" "$suite/tests/$name" ;;
-	esac
-done
-shopt -u nullglob
-mv "$suite/tests/args_parser.py" "$suite/"
+pyverbs_unpack "$suite"
 
 # Three tests put memory into huge pages; root can lend them some.
 pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages

@@ -8,6 +8,8 @@ Runs rdma-core's own test suite (the Python package `tests` in DIR) and prints T
     pyverbs_run.py --module DIR FILE MODULE TEST...
                                           what PREFIX starts: those tests, results to FILE
 
+PYVERBS_ARGS has arguments of the suite, such as `--dev NAME`.
+
 A process that crashed or hung costs the test it was in; another one is started for the rest of its
 module. A test that the suite skips must stand in SKIPS, and one that stands there must not pass.
 
@@ -54,9 +56,9 @@ def suite_has(directory, text):
 
 
 def load_suite(directory):
-    """The package `tests` of DIR, with its configuration at the defaults."""
+    """The package `tests` of DIR, configured by PYVERBS_ARGS."""
     sys.path.insert(0, directory)
-    sys.argv[1:] = []
+    sys.argv[1:] = os.environ.get('PYVERBS_ARGS', '').split()
     from args_parser import parser
     parser.parse_args()
     import tests
@@ -198,34 +200,48 @@ def read_results(path):
     return ended, running
 
 
+def run_tests(directory, prefix, name, wanted):
+    """Run tests of a module in one process. (ended tests, the one in which it ended, status, output)"""
+    with tempfile.NamedTemporaryFile(mode='w+', dir=directory) as results, \
+         tempfile.NamedTemporaryFile(mode='w+', dir=directory) as output:
+        # Not a pipe: processes that a test left behind would keep it open.
+        status = subprocess.run(
+            [*prefix, sys.executable, os.path.abspath(__file__), '--module', directory, results.name, name, *wanted],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT).returncode
+        ended, running = read_results(results.name)
+        with open(output.name, errors='replace') as f:
+            return ended, running, status, f.read()[-4000:]
+
+
+def outcomes(directory, prefix, name, wanted):
+    """(test, pass, fail or skip, text) of tests of a module, and (NAME ends, fail, text) of a process that failed."""
+    left = list(wanted)
+    while left:
+        ended, running, status, said = run_tests(directory, prefix, name, left)
+        for test, kind, text in ended:
+            yield test, kind, text
+            left.remove(test)
+        if left:
+            test = running or left[0]
+            yield test, 'fail', f'the process ended in it, status {status}\n{said}'
+            left.remove(test)
+        elif status:
+            yield f'{name} ends', 'fail', f'status {status}\n{said}'
+
+
+def modules(directory):
+    """(name, tests) of each module of the suite."""
+    for module in load_suite(directory).__test_modules__:
+        yield module.__name__.removeprefix('tests.'), list(tests_of(module))
+
+
 def run_all(directory, skips, *prefix):
     report = Report(skips, directory)
-    me = os.path.abspath(__file__)
-    suite = load_suite(directory)
-    for module in suite.__test_modules__:
-        name = module.__name__.removeprefix('tests.')
-        left = list(tests_of(module))
-        if not left:
+    for name, wanted in modules(directory):
+        if not wanted:
             report.not_ok(name, 'no tests in it')
-        while left:
-            with tempfile.NamedTemporaryFile(mode='w+', dir=directory) as results, \
-                 tempfile.NamedTemporaryFile(mode='w+', dir=directory) as output:
-                # Not a pipe: processes that a test left behind would keep it open.
-                status = subprocess.run(
-                    [*prefix, sys.executable, me, '--module', directory, results.name, name, *left],
-                    stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT).returncode
-                ended, running = read_results(results.name)
-                with open(output.name, errors='replace') as f:
-                    said = f.read()[-4000:]
-            for test, kind, text in ended:
-                report.put(test, kind, text)
-                left.remove(test)
-            if left:
-                test = running or left[0]
-                report.put(test, 'fail', f'the process ended in it, status {status}\n{said}')
-                left.remove(test)
-            elif status:
-                report.not_ok(f'{name} ends', f'status {status}\n{said}')
+        for test, kind, text in outcomes(directory, prefix, name, wanted):
+            report.put(test, kind, text)
     report.end()
     return report.failed == 0
 
