@@ -77,7 +77,7 @@ VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
 # The tap stands between programs and libraries as the shim does. Its users know of the rest only what a trace is.
 TAP_OBJ	     := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
 		libshim/interpose/dl.c libshim/interpose/exec.c libshim/interpose/maps.c $(addprefix fabric/proto/,program.c preload.c \
-		control_call.c calls.c finding.c) traces/vtrace/write.c traces/vtrace/command_line.c)
+		control_call.c calls.c finding.c finding_table.c) traces/vtrace/write.c traces/vtrace/command_line.c)
 DISPATCH_OBJ := $(call objs,$(call sources,libdispatch) libshim/interpose/real_symbol.c libshim/interpose/dl.c \
 		libshim/interpose/rsocket.c libshim/interpose/exec.c $(addprefix fabric/proto/,program.c preload.c))
 CTL_OBJ	     := $(call objs,$(CTL_SRC))
