@@ -44,13 +44,17 @@ static bool finding_word_is_severity(const char *word, size_t len, enum finding_
 	return len == n + 1 && !memcmp(word, name, n) && word[n] == 's';
 }
 
-/* Whether a word of a list means a finding. */
-static bool finding_word_means(const char *word, size_t len, const struct finding_def *d)
+/*
+ * Whether a word of a list means a finding. A group has its cost: a pattern of names does not turn
+ * it on.
+ */
+static bool finding_word_means(const char *word, size_t len, const struct finding_def *d, bool add)
 {
 	return (len == 3 && !memcmp(word, "all", 3)) ||
 	       (d->group ? len == strlen(d->group) && !memcmp(word, d->group, len)
 			 : finding_word_is_severity(word, len, d->severity)) ||
-	       finding_pattern_matches(word, len, d->name);
+	       (!(add && d->group && memchr(word, '*', len)) &&
+		finding_pattern_matches(word, len, d->name));
 }
 
 /* Adds the findings of a word, or takes them out. Return: whether it names any. */
@@ -62,7 +66,7 @@ static bool finding_set_change(struct finding_set *set, const char *word, size_t
 	for (id = 0; id < FINDING_COUNT; id++) {
 		u64 *bits = &set->word[id / 64], bit = 1ull << id % 64;
 
-		if (!finding_word_means(word, len, &finding_defs[id]))
+		if (!finding_word_means(word, len, &finding_defs[id], add))
 			continue;
 		found = true;
 		*bits = add ? *bits | bit : *bits & ~bit;
@@ -86,6 +90,16 @@ const char *finding_list_parse(const char *list, struct finding_set *on)
 		if (!word[len])
 			return NULL;
 	}
+}
+
+bool finding_pattern_is_known(const char *pattern)
+{
+	u32 id;
+
+	for (id = 0; id < FINDING_COUNT; id++)
+		if (finding_pattern_matches(pattern, strlen(pattern), finding_defs[id].name))
+			return true;
+	return false;
 }
 
 int finding_find(const char *name)

@@ -127,13 +127,16 @@ const char *finding_severity_name(enum finding_severity severity);
 /**
  * finding_list_parse() - read words with commas between: patterns of names with '*', groups, "all",
  * and "errors", "warnings" and "infos", which are those without a group. A '-' in front leaves them
- * out. A list that begins with a word to leave out begins with errors and warnings.
+ * out. A list that begins with a word to leave out begins with errors and warnings. A finding of a
+ * group is added by its full name, but not by a pattern with '*'.
  * @on: receives the findings
  * Return: NULL, or the word that names no finding.
  */
 const char *finding_list_parse(const char *list, struct finding_set *on);
 /** finding_pattern_matches() - whether a text matches a pattern in which '*' is any text. */
 bool finding_pattern_matches(const char *pattern, size_t len, const char *text);
+/** finding_pattern_is_known() - whether a pattern matches the name of a finding. */
+bool finding_pattern_is_known(const char *pattern);
 /** finding_find() - find a finding by its name. Return: enum finding_id, or -1. */
 int finding_find(const char *name);
 

@@ -22,7 +22,6 @@ struct suppress_rule {
 static bool suppress_parse(char *line, struct suppress_rule *r, const char **why)
 {
 	char *save = NULL, *name, *place;
-	struct finding_set on;
 
 	*why = NULL;
 	line[strcspn(line, "#")] = '\0';
@@ -30,7 +29,7 @@ static bool suppress_parse(char *line, struct suppress_rule *r, const char **why
 	place = strtok_r(NULL, " \t\r\n", &save);
 	if (!name)
 		return false;
-	if (strchr(name, ',') || *name == '-' || finding_list_parse(name, &on))
+	if (!finding_pattern_is_known(name))
 		*why = "expected the name of a finding, as CQ:NOTIFY:LOST or QP:*";
 	else if (strlen(name) >= sizeof(r->name) || (place && strlen(place) >= sizeof(r->place)) ||
 		 strtok_r(NULL, " \t\r\n", &save))

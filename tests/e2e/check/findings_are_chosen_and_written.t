@@ -19,6 +19,7 @@ is "--check-exit gives another one" "$(mistake --check --check-exit 7)" "7 CQ:NO
 is "or leaves the program's" "$(mistake --check --check-exit 0)" "0 CQ:NOTIFY:LOST"
 is "only these findings" "$(mistake --check='CQ:*')" "99 CQ:NOTIFY:LOST"
 is "but not others" "$(mistake --check='QP:*,warnings')" 0
+is "a pattern of findings of a group and of others" "$(mistake --check='*')" "99 CQ:NOTIFY:LOST"
 is "all without one" "$(mistake --check='-CQ:NOTIFY:*')" 0
 is "by a variable" "$(RDMAEMU_CHECK=errors mistake)" "99 CQ:NOTIFY:LOST"
 is "which may say no" "$(RDMAEMU_CHECK=no mistake)" 0
@@ -67,6 +68,7 @@ refused() {
 	[ $status != 0 ] && [ "$(wc -l <<<"$out")" = 1 ] && grep -qe "$pattern" <<<"$out"
 }
 check "a name that is none" refused "--check 'CQ:NOTIFY:LOTS': expected names of findings" --check=CQ:NOTIFY:LOTS
+check "a pattern of a group that costs more" refused "--check '.*WR:BUFFER:\*': expected names" --check='errors,WR:BUFFER:*'
 check "an exit status that is none" refused '--check-exit.*256.*expected an exit status' --check --check-exit 256
 check "a file of suppressions that is not there" refused 'missing: No such file' --check --check-suppress missing
 echo 'CQ:NOTIFY:LOTS' >bad

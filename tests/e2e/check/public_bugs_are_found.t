@@ -8,7 +8,7 @@
 # bug NAME FINDING right|wrong - what the program does, and the wrong one has the finding in the function of the bug
 bug() {
 	local out status=0
-	out=$(limit "$RDMAEMU" run --check="errors,warnings,WR:BUFFER:*,WR:ID:*" --check-exit 0 -- \
+	out=$(limit "$RDMAEMU" run --check="errors,warnings,buffers,-WR:RECEIVE:*,WR:ID:*" --check-exit 0 -- \
 		"$T/app_check_bugs" "$1" "$3" 2>&1) || status=$?
 	echo "status $status: $out"
 	[ $status = 0 ] || return
