@@ -35,12 +35,17 @@ static struct watch_region {
 static u32 regions_end; /* of those that were ever used */
 static u32 regions_used;
 static bool regions_closed; /* since a peer may write to them */
-/* Open until a call of the API ends; the last one may have grown. */
+/*
+ * struct watch_range - open until a call of the API ends. @owner: one of this thread, as the kernel
+ * may use it in a system call of that; 0: one of any thread
+ */
 static struct watch_range {
 	u64 from;
 	u64 to;
+	u32 owner;
 } opened[WATCH_OPEN];
 static u32 n_opened;
+static u32 n_opened_by_all; /* that have no owner */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* struct watch_step - a use for which a page is open, for one instruction. */
@@ -50,8 +55,12 @@ struct watch_step {
 	check_stack stack;
 };
 
-/* struct watch_thread - @step: what it does; @recent: where it has faulted lately. */
+/*
+ * struct watch_thread - @step: what it does; @recent: where it has faulted lately
+ * @owns: entries of @opened
+ */
 struct watch_thread {
+	bool owns;
 	struct watch_step step[WATCH_STEP];
 	u32 steps;
 	u32 run;
@@ -101,22 +110,24 @@ static bool watch_is_open(u64 page)
 
 /* --- regions --- */
 
-/* Until a call of the API ends. */
-static void watch_open(const struct watch_region *r, u64 from, u64 to)
+/* Until a call of the API ends. @owner: of this thread. Without an entry it stays open. */
+static void watch_open(const struct watch_region *r, u64 from, u64 to, u32 owner)
 {
 	struct watch_range *o;
 
 	from = from > r->from ? from & ~(u64)(WATCH_PAGE - 1) : r->from;
 	to = min_u64((to + WATCH_PAGE - 1) & ~(u64)(WATCH_PAGE - 1), r->to);
 	watch_protect(from, to, PROT_READ | PROT_WRITE);
-	if (n_opened < WATCH_OPEN) {
-		opened[n_opened] = (struct watch_range){ from, to };
-		store_relaxed(&n_opened, n_opened + 1);
+	for (o = opened; o < opened + n_opened; o++)
+		if (o->owner == owner && o->from <= from && o->to >= to)
+			return;
+	if (n_opened == WATCH_OPEN)
 		return;
-	}
-	o = &opened[n_opened - 1];
-	o->from = min_u64(o->from, from);
-	o->to = o->to > to ? o->to : to;
+	opened[n_opened++] = (struct watch_range){ from, to, owner };
+	if (owner)
+		watch_thread.owns = true;
+	else
+		store_relaxed(&n_opened_by_all, n_opened_by_all + 1);
 }
 
 /* What of a range belongs to regions. */
@@ -128,6 +139,26 @@ static void watch_close(u64 from, u64 to)
 		if (watch_meets(r, from, to))
 			watch_protect(from > r->from ? from : r->from, min_u64(to, r->to),
 				      PROT_NONE);
+}
+
+/* The same of what of it nobody has open. */
+static void watch_close_rest(u64 from, u64 to)
+{
+	const struct watch_range *o;
+	u64 end;
+
+	for (; from < to; from = end) {
+		end = to;
+		for (o = opened; o < opened + n_opened; o++)
+			if (from >= o->from && from < o->to) {
+				end = min_u64(o->to, to);
+				break;
+			} else if (o->from > from) {
+				end = min_u64(o->from, end);
+			}
+		if (o == opened + n_opened)
+			watch_close(from, end);
+	}
 }
 
 /* @by: 1 or -1 */
@@ -214,7 +245,7 @@ void check_watch_fork(void)
 		tap_memory_watch(false);
 	memset(regions, 0, regions_end * sizeof(*regions));
 	regions_end = regions_used = 0;
-	n_opened = 0;
+	n_opened = n_opened_by_all = 0;
 	regions_closed = false;
 }
 
@@ -286,13 +317,13 @@ static void watch_take_fault(struct watch_region *first, struct tap_fault *fault
 	const u64 page = fault->addr & ~(u64)(WATCH_PAGE - 1);
 
 	if (fault->library)
-		watch_open(first, page, page + WATCH_DEVICE);
+		watch_open(first, page, page + WATCH_DEVICE, 0);
 	else if (tap_fault_can_step() && !watch_passes_through(fault->addr))
 		fault->step = watch_step(fault, stack);
 	if (fault->library || fault->step)
 		return;
 	watch_judge_all(fault->addr, fault->write, stack);
-	watch_open(first, page, page + WATCH_PAGE);
+	watch_open(first, page, page + WATCH_PAGE, 0);
 }
 
 bool check_watch_fault(struct tap_fault *fault)
@@ -347,10 +378,10 @@ void check_watch_memory(u64 addr, u64 len, enum tap_memory use)
 			watch_forget(r);
 			continue;
 		}
-		if (!watch_is_on())
-			continue;
-		watch_judge(r, addr, len, use == TAP_MEMORY_WRITTEN, check_stack_here());
-		watch_open(r, addr, addr + len);
+		/* The system call may last until others are connected. */
+		if (watch_is_on())
+			watch_judge(r, addr, len, use == TAP_MEMORY_WRITTEN, check_stack_here());
+		watch_open(r, addr, addr + len, check_thread_self());
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -363,7 +394,7 @@ void check_watch_pause(u64 addr, u64 len)
 		return;
 	for (r = regions; r < regions + regions_end; r++)
 		if (watch_meets(r, addr, addr + len))
-			watch_open(r, r->from, r->to);
+			watch_open(r, r->from, r->to, check_thread_self());
 	pthread_mutex_unlock(&lock);
 }
 
@@ -372,22 +403,38 @@ static bool watch_begins(void)
 	return !load_relaxed(&regions_closed) && check_board_is_reachable();
 }
 
+/* What this thread has open, and what nobody owns. */
+static void watch_close_own(void)
+{
+	struct watch_range own[WATCH_OPEN];
+	u32 self = check_thread_self(), i, kept = 0, n = 0;
+
+	for (i = 0; i < n_opened; i++)
+		if (opened[i].owner && opened[i].owner != self)
+			opened[kept++] = opened[i];
+		else
+			own[n++] = opened[i];
+	n_opened = kept;
+	store_relaxed(&n_opened_by_all, 0);
+	for (i = 0; i < n; i++)
+		watch_close_rest(own[i].from, own[i].to);
+	watch_thread.owns = false;
+}
+
 void check_watch_resume(void)
 {
 	const struct watch_region *r;
 	int saved = errno;
-	u32 i;
 
-	if (watch_is_empty() || likely(!load_relaxed(&n_opened) && !watch_begins()))
+	if (watch_is_empty() ||
+	    likely(!watch_thread.owns && !load_relaxed(&n_opened_by_all) && !watch_begins()))
 		return;
 	pthread_mutex_lock(&lock);
+	watch_close_own();
 	for (r = regions; r < regions + regions_end; r++)
 		if (r->to && !load_relaxed(&regions_closed))
-			watch_protect(r->from, r->to, PROT_NONE);
+			watch_close_rest(r->from, r->to);
 	store_relaxed(&regions_closed, true);
-	for (i = 0; i < n_opened; i++)
-		watch_close(opened[i].from, opened[i].to);
-	store_relaxed(&n_opened, 0);
 	pthread_mutex_unlock(&lock);
 	errno = saved;
 }

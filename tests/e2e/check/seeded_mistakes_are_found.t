@@ -129,6 +129,7 @@ polled WR:WRITE:POLLED other_message the CPU reads 0x[0-9a-f]*068, and the WRITE
 polled WR:WRITE:POLLED written_out the CPU reads 0x[0-9a-f]*000, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
 polled WR:WRITE:POLLED passed_through the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
 polled WR:WRITE:POLLED echo the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
+polled WR:WRITE:POLLED call_of_thread the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
 polled WR:WRITE:POLLED own_trap the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
 polled WR:ATOMIC:CPU counter the CPU writes 0x[0-9a-f]*068, and the atomic wr_id 0x6 of qp1 of process [0-9]* to
 identifiers WR:WRITE:POLLED passive the CPU reads 0x[0-9a-f]*000, and the WRITE wr_id 0x2 of qp[12] to

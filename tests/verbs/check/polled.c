@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define POLLED_SIZE  8192u
@@ -244,6 +245,53 @@ static void seed_echo(struct seed *s)
 	polled_close(&p);
 }
 
+struct polled_call {
+	int fd;
+	void *to;
+	ssize_t got;
+};
+
+static void *polled_take(void *arg)
+{
+	struct polled_call *c = arg;
+
+	c->got = recv(c->fd, c->to, POLLED_LEN, MSG_WAITALL);
+	return NULL;
+}
+
+/* A thread is in a system call for a page, while another one calls verbs. */
+static void seed_call_of_thread(struct seed *s)
+{
+	struct polled_call call;
+	pthread_t thread;
+	struct polled p;
+	struct ibv_wc wc;
+	uint8_t data[POLLED_LEN];
+	int fds[2], i;
+
+	polled_open(&p, s, 1);
+	memset(data, 1, sizeof(data));
+	seed_must(!socketpair(AF_UNIX, SOCK_STREAM, 0, fds), "socketpair");
+	call = (struct polled_call){ fds[0], (void *)(uintptr_t)p.page, 0 };
+	seed_must(!pthread_create(&thread, NULL, polled_take, &call), "thread");
+	/* The thread is in its call by then, or late and sees nothing. */
+	usleep(50000);
+	for (i = 0; i < 10; i++)
+		seed_must(!ibv_poll_cq(s->cq, 1, &wc), "completion");
+	seed_must(send(fds[1], data, sizeof(data), 0) == sizeof(data), "send");
+	pthread_join(thread, NULL);
+	seed_must(call.got == sizeof(data) && !memcmp(call.to, data, sizeof(data)), "recv");
+	polled_write(&p);
+	if (!s->wrong)
+		polled_complete(&p, 0);
+	seed_must(p.page[POLLED_AT] == POLLED_VALUE, "content");
+	if (s->wrong)
+		polled_complete(&p, 0);
+	close(fds[0]);
+	close(fds[1]);
+	polled_close(&p);
+}
+
 static volatile sig_atomic_t traps;
 
 static void trap_taken(int sig)
@@ -277,6 +325,7 @@ static void seed_own_trap(struct seed *s)
 
 static const struct seed_case seeds[] = {
 	{ "echo", seed_echo },
+	{ "call_of_thread", seed_call_of_thread },
 	{ "last_byte", seed_last_byte },
 	{ "other_message", seed_other_message },
 	{ "written_out", seed_written_out },
