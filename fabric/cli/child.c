@@ -12,6 +12,7 @@
  * - The child gets the mask and dispositions that this process was started with.
  * - A pipe that closes on exec tells whether exec succeeded.
  * - Between two signals a watch may look at what the child does.
+ * - A child that goes on after SIGTERM, or another request to end, is overdue after a second.
  */
 #include "fabric/cli/child.h"
 
@@ -25,6 +26,15 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define OVERDUE_MS 1000u
+
+/** struct wait - what happens while the child runs. @asked_ms: to end, by the clock; 0: not */
+struct wait {
+	struct child_watch *w;
+	void (*overdue)(void);
+	u64 asked_ms;
+};
 
 /** struct before - mask and dispositions of this process at its start, which the child gets. */
 struct before {
@@ -89,28 +99,56 @@ static bool child_has_ended(pid_t child, int *status)
 	return false;
 }
 
-/* Take the next signal. Return: false: none came, and @w has looked at what the child does. */
-static bool child_next_signal(const sigset_t *set, siginfo_t *si, struct child_watch *w)
+static u64 child_clock_ms(void)
 {
-	const struct timespec pause = { .tv_sec = w ? w->pause_ms / 1000 : 0,
-					.tv_nsec = w ? (long)(w->pause_ms % 1000) * 1000000 : 0 };
+	struct timespec now;
 
-	if (!w)
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
+}
+
+static bool signal_asks_to_end(int sig)
+{
+	return sig == SIGTERM || sig == SIGINT || sig == SIGHUP || sig == SIGQUIT;
+}
+
+/* The child goes on. */
+static void wait_look(struct wait *wait)
+{
+	if (wait->w)
+		wait->w->look(wait->w);
+	if (!wait->asked_ms || child_clock_ms() - wait->asked_ms < OVERDUE_MS)
+		return;
+	wait->overdue();
+	wait->overdue = NULL;
+	wait->asked_ms = 0;
+}
+
+/* Take the next signal. Return: false: none came, and something was done meanwhile. */
+static bool child_next_signal(const sigset_t *set, siginfo_t *si, struct wait *wait)
+{
+	u32 ms = wait->w ? wait->w->pause_ms : OVERDUE_MS;
+	const struct timespec pause = { .tv_sec = ms / 1000,
+					.tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	if (!wait->w && !wait->asked_ms)
 		return sigwaitinfo(set, si) >= 0;
 	if (sigtimedwait(set, si, &pause) >= 0)
 		return true;
 	if (errno == EAGAIN)
-		w->look(w);
+		wait_look(wait);
 	return false;
 }
 
-static void child_wait_end(pid_t child, const sigset_t *set, struct child_watch *w, int *status)
+static void child_wait_end(pid_t child, const sigset_t *set, struct wait *wait, int *status)
 {
 	siginfo_t si;
 
 	for (;;) {
-		if (!child_next_signal(set, &si, w))
+		if (!child_next_signal(set, &si, wait))
 			continue;
+		if (wait->overdue && !wait->asked_ms && signal_asks_to_end(si.si_signo))
+			wait->asked_ms = child_clock_ms();
 		if (si.si_signo != SIGCHLD || si.si_code <= 0)
 			child_forward_signal(child, &si);
 		if (si.si_signo == SIGCHLD && child_has_ended(child, status))
@@ -131,8 +169,9 @@ static int child_exec_result(int fd)
 	return n == sizeof(err) ? -err : 0;
 }
 
-int child_run(char **argv, struct child_watch *w, int *status)
+int child_run(char **argv, struct child_watch *w, void (*overdue)(void), int *status)
 {
+	struct wait wait = { .w = w, .overdue = overdue };
 	pid_t parent = getpid(), child;
 	struct before b;
 	sigset_t set;
@@ -154,7 +193,7 @@ int child_run(char **argv, struct child_watch *w, int *status)
 	if (err)
 		waitpid(child, status, 0);
 	else
-		child_wait_end(child, &set, w, status);
+		child_wait_end(child, &set, &wait, status);
 	return err;
 }
 

@@ -21,6 +21,8 @@ struct child_watch {
 /**
  * child_run() - run @argv and wait until it has ended.
  * @w: NULL: nothing looks at it
+ * @overdue: called once, if the program goes on for a second after a signal that usually ends one.
+ *	A time limit may send SIGKILL to this process next. NULL: nothing is
  * @status: as waitpid(2) reports it
  *
  * Signals that other processes send to this one are passed on to the program; it gets those of the
@@ -28,7 +30,7 @@ struct child_watch {
  * kills the program, too.
  * Return: 0, or -errno when the program cannot be executed.
  */
-int child_run(char **argv, struct child_watch *w, int *status);
+int child_run(char **argv, struct child_watch *w, void (*overdue)(void), int *status);
 /** child_exit_as() - end as the child has ended: with its exit status, or by its signal. */
 void __attribute__((noreturn)) child_exit_as(int status);
 

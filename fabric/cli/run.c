@@ -288,7 +288,7 @@ static int run_real_checked(const struct opts *o, char **argv)
 
 	if (run_set_check_env(o) || program_arrange_preload(argv[0]))
 		return EXIT_TROUBLE;
-	ret = child_run(argv, NULL, &status);
+	ret = child_run(argv, NULL, run_check_overdue, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
 	return run_end_as(o, run_check_report(o, NULL, 0, argv[0]), status);
@@ -302,7 +302,7 @@ static int run_as_parent(const struct opts *o, const struct fabric_paths *p, u32
 	int status, ret;
 
 	run_result_begin(&began);
-	ret = child_run(argv, report_run_watch(o, p), &status);
+	ret = child_run(argv, report_run_watch(o, p), run_check_overdue, &status);
 	if (ret)
 		return run_print_exec_error(argv[0], -ret);
 	result = run_report_print(o, p, run, wrapper_innermost(argv));

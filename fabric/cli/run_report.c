@@ -47,6 +47,11 @@ enum run_result run_check_report(const struct opts *o, const struct fabric_paths
 	return ret ? RUN_TROUBLE : RUN_DONE;
 }
 
+void run_check_overdue(void)
+{
+	check_session_report_early();
+}
+
 /* --- all reports ------------------------------------------------------------------------------ */
 
 static const struct at_end reports[] = {

@@ -84,6 +84,8 @@ bool run_check_is_wanted(const struct opts *o, const struct fabric_paths *p);
 /** run_check_report() - print what the check has found. Return: RUN_FOUND if there are errors. */
 enum run_result run_check_report(const struct opts *o, const struct fabric_paths *p, u32 run,
 				 const char *program);
+/** run_check_overdue() - print what it has found so far: the program does not end. */
+void run_check_overdue(void);
 
 bool run_chaos_is_wanted(const struct opts *o, const struct fabric_paths *p);
 /** run_chaos_report() - print the seed of the fabric's chaos. */

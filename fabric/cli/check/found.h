@@ -4,7 +4,8 @@
  *
  * The files in layers; each uses only those before it:
  *  - symbols.c: functions and lines of addresses
- *  - read.c: the reports that the processes have written
+ *  - directory.c: the directory of the reports that the processes write
+ *  - read.c: reading them
  *  - suppress.c: findings that a file leaves out
  *  - text.c, documents.c: printing them; JSON and SARIF
  *  - session.c: the environment of the program, and the report at its end
@@ -63,10 +64,23 @@ struct found_all {
 /** symbols_resolve() - fill in the functions and lines of a stack, as far as they are known. */
 void symbols_resolve(struct found_stack *stack);
 
+/* --- directory.c --- */
+
+/**
+ * directory_make() - make and lock the directory, and remove those that killed commands have left.
+ * @dir: receives its path
+ * Return: 0, or -1 after one line on stderr.
+ */
+int directory_make(char dir[PATH_MAX]);
+/** directory_remove() - remove a directory of reports. */
+void directory_remove(const char *dir);
+
 /* --- read.c --- */
 
-/** found_read() - read and remove the files of a directory, and the directory. */
+/** found_read() - read the files of a directory. */
 void found_read(struct found_all *all, const char *dir);
+/** found_has() - whether a finding is the same as one of @all. */
+bool found_has(const struct found_all *all, const struct found *f);
 
 /* --- suppress.c --- */
 

@@ -46,8 +46,7 @@ static bool read_is_same_stack(const struct found_stack *a, const struct found_s
 	return a->n == b->n;
 }
 
-/* Adds a finding, or finds the same one of another process. */
-static struct found *read_merge(struct found_all *all, struct found *f)
+static struct found *read_find_same(const struct found_all *all, const struct found *f)
 {
 	u32 i;
 
@@ -55,11 +54,26 @@ static struct found *read_merge(struct found_all *all, struct found *f)
 		struct found *g = all->found[i];
 
 		if (g->id == f->id && g->here.n && read_is_same_stack(&g->here, &f->here) &&
-		    read_is_same_stack(&g->other, &f->other)) {
-			g->times++;
-			free(f);
+		    read_is_same_stack(&g->other, &f->other))
 			return g;
-		}
+	}
+	return NULL;
+}
+
+bool found_has(const struct found_all *all, const struct found *f)
+{
+	return read_find_same(all, f);
+}
+
+/* Adds a finding, or finds the same one of another process. */
+static struct found *read_merge(struct found_all *all, struct found *f)
+{
+	struct found *same = read_find_same(all, f);
+
+	if (same) {
+		same->times++;
+		free(f);
+		return same;
 	}
 	if (all->n == FOUND_MAX) {
 		all->lost = true;
@@ -163,11 +177,7 @@ void found_read(struct found_all *all, const char *dir)
 	for (i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]->d_name);
 		read_one_file(all, path);
-		unlink(path);
 		free(names[i]);
 	}
 	free(names);
-	snprintf(path, sizeof(path), "%s/" FINDING_BOARD, dir);
-	unlink(path);
-	rmdir(dir);
 }

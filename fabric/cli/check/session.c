@@ -10,6 +10,8 @@
 #include <string.h>
 
 static char session_dir[PATH_MAX];
+static const struct opts *session_opts;
+static struct found_all session_early; /* printed before the end */
 static struct suppress_file session_suppress;
 
 bool check_session_is_on(void)
@@ -40,24 +42,23 @@ static int session_keep_memory(const struct opts *o)
 
 int check_session_start(const struct opts *o)
 {
-	const char *tmp = getenv("TMPDIR");
-
+	session_opts = o;
 	if (o->check_suppress[0] && suppress_file_load(&session_suppress, o->check_suppress))
 		return -1;
-	snprintf(session_dir, sizeof(session_dir), "%.3000s/rdmaemu-check-XXXXXX",
-		 tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(session_dir)) {
-		print_error("check: %s: %s", session_dir, strerror(errno));
-		session_dir[0] = '\0';
+	if (directory_make(session_dir))
 		return -1;
-	}
 	if (setenv(FINDING_DIR_ENV, session_dir, 1) || setenv(FINDING_LIST_ENV, o->check, 1) ||
 	    session_keep_memory(o))
 		return print_error("environment: %s", strerror(errno));
 	return 0;
 }
 
-/* Prints what is not suppressed. Return: the number of errors. */
+static bool session_is_printed(const struct found_all *all, const struct found *f)
+{
+	return all != &session_early && found_has(&session_early, f);
+}
+
+/* Prints what is not suppressed, and not printed yet. Return: the number of errors. */
 static u32 session_print(const struct opts *o, const struct found_all *all)
 {
 	u32 i, n[FINDING_SEVERITIES] = { 0 };
@@ -65,7 +66,8 @@ static u32 session_print(const struct opts *o, const struct found_all *all)
 	for (i = 0; i < all->n; i++) {
 		if (all->found[i]->suppressed)
 			continue;
-		found_print(all->found[i], o->gen_suppressions);
+		if (!session_is_printed(all, all->found[i]))
+			found_print(all->found[i], o->gen_suppressions);
 		n[finding_defs[all->found[i]->id].severity]++;
 	}
 	if (n[FINDING_ERROR] + n[FINDING_WARNING] + n[FINDING_INFO])
@@ -75,21 +77,39 @@ static u32 session_print(const struct opts *o, const struct found_all *all)
 	return n[FINDING_ERROR];
 }
 
+static void session_read(struct found_all *all)
+{
+	u32 i;
+
+	found_read(all, session_dir);
+	for (i = 0; i < all->n; i++) {
+		symbols_resolve(&all->found[i]->here);
+		symbols_resolve(&all->found[i]->other);
+	}
+	suppress_apply(all, &session_suppress);
+}
+
+void check_session_report_early(void)
+{
+	if (!check_session_is_on())
+		return;
+	session_read(&session_early);
+	if (session_early.n)
+		fprintf(stderr,
+			"rdmaemu: check: the program has not ended yet, and has until now:\n");
+	session_print(session_opts, &session_early);
+}
+
 int check_session_report(const struct opts *o, bool *has_errors)
 {
 	static struct found_all all;
 	int ret = 0;
-	u32 i;
 
 	*has_errors = false;
 	if (!check_session_is_on())
 		return 0;
-	found_read(&all, session_dir);
-	for (i = 0; i < all.n; i++) {
-		symbols_resolve(&all.found[i]->here);
-		symbols_resolve(&all.found[i]->other);
-	}
-	suppress_apply(&all, &session_suppress);
+	session_read(&all);
+	directory_remove(session_dir);
 	*has_errors = session_print(o, &all) > 0;
 	if (all.lost)
 		ret = print_error("check: reports of a program are incomplete");

@@ -20,4 +20,7 @@ bool check_session_is_on(void);
  */
 int check_session_report(const struct opts *o, bool *has_errors);
 
+/** check_session_report_early() - print what was found until now, while the program goes on. */
+void check_session_report_early(void);
+
 #endif

@@ -130,7 +130,7 @@ static int replay_make_node(const char *node, char *self, char *fabric)
 	};
 	int status;
 
-	return child_run(argv, NULL, &status) || status
+	return child_run(argv, NULL, NULL, &status) || status
 		       ? print_error("replay: node %s cannot be made", node)
 		       : 0;
 }
@@ -221,7 +221,7 @@ static int replay_run_player(const struct opts *o, char *replay, char *self, cha
 		return print_error("replay: expected a command of at most %zu words",
 				   ARRAY_SIZE(argv) - 48);
 	argv[n] = NULL;
-	ret = child_run(argv, NULL, status);
+	ret = child_run(argv, NULL, NULL, status);
 	return ret ? print_error("%s: %s", replay, strerror(-ret)) : 0;
 }
 
@@ -230,7 +230,7 @@ static int replay_stop_fabric(char *self, char *fabric)
 	char *argv[] = { self, "fabric", "stop", "--fabric", fabric, NULL };
 	int status, ret;
 
-	ret = child_run(argv, NULL, &status);
+	ret = child_run(argv, NULL, NULL, &status);
 	return ret || status ? print_error("replay: fabric %s does not stop", fabric) : 0;
 }
 

@@ -77,4 +77,21 @@ check "a line of it that is none" refused '^rdmaemu: bad:1: CQ:NOTIFY:LOTS.*: ex
 mkdir tmp
 is "reports are in TMPDIR" "$(TMPDIR=$TEST_DIR/tmp mistake --check)" "99 CQ:NOTIFY:LOST"
 is "and nothing is left there" "$(ls tmp)" ""
+
+# --- a time limit: SIGTERM, and then SIGKILL
+
+mkdir limit
+TMPDIR=$TEST_DIR/limit "$RDMAEMU" run --check -- \
+	sh -c 'trap "" TERM; "$0" notify_lost wrong; touch ended; exec sleep 1000' "$T/app_check_events" 2>limit.err &
+wait_for 30 test -e ended
+kill -TERM $!
+check "a program that ignores SIGTERM: what was found until now is printed" \
+	wait_for 30 grep -q '^rdmaemu: check: 1 error' limit.err
+kill -KILL $!
+wait $! 2>/dev/null
+is "once" "$(grep -c '^rdmaemu: error CQ:NOTIFY:LOST' limit.err)" 1
+is "a command that was killed leaves its directory" "$(ls limit | wc -l)" 1
+touch -d '5 minutes ago' limit/*
+is "the next one" "$(TMPDIR=$TEST_DIR/limit mistake --check)" "99 CQ:NOTIFY:LOST"
+is "removes it" "$(ls limit)" ""
 done_testing
