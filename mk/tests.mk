@@ -123,7 +123,7 @@ $(U)/fabric/join/test_codec $(U)/fabric/join/test_codec_burst: $(call objs,fabri
 $(U)/fabric/join/test_seal: $(call objs,fabric/join/seal.c fabric/join/keys.c fabric/join/keys_memory.c)
 $(U)/fabric/join/test_keys: $(call objs,fabric/join/keys.c fabric/join/keys_memory.c)
 $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -lgmp -lnettle
-WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_loan test_mesh test_stream)
+WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_loan test_mesh test_stream test_texts)
 $(WORLD_UNITS): $(call objs,$(WORLD_SRC))
 $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
 WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input test_output test_peers)

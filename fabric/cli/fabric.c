@@ -28,6 +28,14 @@ int ctl_print_error(const struct opts *o, int err)
 		print_error("fabric %s is not running", o->fabric);
 	else if (err == -ETIMEDOUT)
 		print_error("fabric %s does not answer: is its process stopped?", o->fabric);
+	else if (err == -ENXIO && o->member[0])
+		print_error("fabric %s has joined with no fabric '%s'; see 'rdmaemu status'",
+			    o->fabric, o->member);
+	else if (err == -EHOSTUNREACH && o->member[0])
+		print_error("fabric %s has no connection with fabric '%s' now", o->fabric,
+			    o->member);
+	else if (err == -EHOSTDOWN && o->member[0])
+		print_error("fabric '%s' does not answer", o->member);
 	else if (err == -EACCES)
 		print_error("fabric %s is isolated, and its programs may not control it: run this "
 			    "outside of them, or start the program with --control",
@@ -65,6 +73,7 @@ int ctl_print_text(const struct opts *o, const struct fabric_paths *p, u32 op)
 	int fd, ret;
 
 	m.flags |= o->verbose ? PROTO_F_VERBOSE : 0;
+	memcpy(m.member, o->member, sizeof(o->member));
 	ret = ctl_request_text(p, &m, &fd);
 	return ret ? ctl_print_error(o, ret) : memfd_print(fd, stdout);
 }
@@ -117,6 +126,8 @@ static int status_print_metrics(const struct opts *o, const struct fabric_paths 
 	struct json_object *root = NULL, *faults = NULL;
 	int ret;
 
+	memcpy(status.member, o->member, sizeof(o->member));
+	memcpy(list.member, o->member, sizeof(o->member));
 	ret = ctl_request_json(p, &status, &root);
 	if (!ret)
 		ret = ctl_request_json(p, &list, &faults);
@@ -133,6 +144,10 @@ int verb_status(struct opts *o, const struct fabric_paths *p, int argc, char **a
 	(void)argv;
 	if (o->prometheus && (o->json || o->audit || o->verbose)) {
 		print_error("status: --prometheus: expected no --json, --audit or --verbose");
+		return EXIT_USAGE;
+	}
+	if (o->audit && o->member[0]) {
+		print_error("status: --audit: expected no --member");
 		return EXIT_USAGE;
 	}
 	if (o->prometheus)

@@ -49,14 +49,17 @@ static struct proto_msg log_query(const struct opts *o)
 	snprintf(m.log.program, sizeof(m.log.program), "%s", o->program);
 	snprintf(m.log.node, sizeof(m.log.node), "%s", log_node(o));
 	m.log.qpn = o->qpn;
+	memcpy(m.member, o->member, sizeof(o->member));
 	return m;
 }
 
 static int log_print_error(const struct opts *o, int err)
 {
+	const char *fabric = o->member[0] ? o->member : o->fabric;
+
 	if (err != -ENODEV)
 		return ctl_print_error(o, err);
-	print_error("fabric %s has no node '%s'; see 'rdmaemu status'", o->fabric, log_node(o));
+	print_error("fabric %s has no node '%s'; see 'rdmaemu status'", fabric, log_node(o));
 	return 1;
 }
 
@@ -312,6 +315,10 @@ int verb_log(struct opts *o, const struct fabric_paths *p, int argc, char **argv
 	(void)argv;
 	if (o->last && o->follow) {
 		print_error("log: --last: expected no --follow: that journal is complete");
+		return EXIT_USAGE;
+	}
+	if (o->member[0] && (o->last || o->follow)) {
+		print_error("log: --member: expected no --last or --follow");
 		return EXIT_USAGE;
 	}
 	if (o->ladder && (o->follow || o->json)) {

@@ -97,17 +97,18 @@ static const struct verb verbs[] = {
 	  .args = "[OPTION]...",
 	  .summary = "Show a fabric's nodes, devices, programs and queue pairs",
 	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_AUDIT) | OPT_BIT(OPT_VERBOSE) |
-		   OPT_BIT(OPT_PROMETHEUS),
+		   OPT_BIT(OPT_PROMETHEUS) | OPT_BIT(OPT_MEMBER),
 	  .group = GROUP_FABRIC,
 	  .run = verb_status },
 	{ .name = "top",
 	  .args = "[OPTION]... [FABRIC]...",
 	  .summary = "Watch a fabric's queue pairs, rules and journal, as top(1)",
 	  .help = "In a terminal it shows queue pairs with rates, and the keys at the bottom. With "
-		  "--batch it prints the same as text. FABRICs of this machine, as those that have "
-		  "joined, stand in one table.",
+		  "--batch it prints the same as text. FABRICs of this machine stand in one table, "
+		  "and "
+		  "with --joined those of other hosts that have joined.",
 	  .flags = VERB_COMMON | OPT_BIT(OPT_BATCH) | OPT_BIT(OPT_INTERVAL) |
-		   OPT_BIT(OPT_COUNT_SAMPLES),
+		   OPT_BIT(OPT_COUNT_SAMPLES) | OPT_BIT(OPT_JOINED),
 	  .group = GROUP_FABRIC,
 	  .arg = ARG_VALUE,
 	  .run = verb_top },
@@ -120,7 +121,8 @@ static const struct verb verbs[] = {
 		  "last one is shown.",
 	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_NODE) | OPT_BIT(OPT_PROGRAM) |
 		   OPT_BIT(OPT_QP) | OPT_BIT(OPT_FOLLOW) | OPT_BIT(OPT_LAST) |
-		   OPT_BIT(OPT_VERBOSE) | OPT_BIT(OPT_LADDER) | OPT_BIT(OPT_FORMAT),
+		   OPT_BIT(OPT_VERBOSE) | OPT_BIT(OPT_LADDER) | OPT_BIT(OPT_FORMAT) |
+		   OPT_BIT(OPT_MEMBER),
 	  .group = GROUP_FABRIC,
 	  .node_help = "only entries about this node",
 	  .no_env = OPT_BIT(OPT_NODE),
@@ -231,7 +233,7 @@ static const struct verb verbs[] = {
 	{ .name = "fault list",
 	  .args = "[OPTION]...",
 	  .summary = "Show a fabric's fault rules and how often each has hit",
-	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON),
+	  .flags = VERB_COMMON | OPT_BIT(OPT_JSON) | OPT_BIT(OPT_MEMBER),
 	  .group = GROUP_CHANGE,
 	  .run = verb_fault_list },
 	{ .name = "fault remove",

@@ -200,6 +200,11 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 		       "calls; with auto, where it is cheap and stops no thread" },
 	[OPT_NO_LEND] = { "no-lend", 0, NULL, NULL, false,
 			  "let them keep it, whatever RDMAEMU_LEND says" },
+	[OPT_MEMBER] = { "member", 0, "NAME", NULL, false,
+			 "ask the fabric of that name that this one has joined with, through this "
+			 "one" },
+	[OPT_JOINED] = { "joined", 0, NULL, NULL, false,
+			 "the fabrics that this one has joined with, on all hosts, as well" },
 	[OPT_HELP] = { "help", 'h', NULL, NULL, false, "print this help" },
 };
 

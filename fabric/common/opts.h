@@ -121,6 +121,8 @@ enum opt_id {
 	OPT_GEN_SUPPRESSIONS,
 	OPT_LEND,
 	OPT_NO_LEND,
+	OPT_MEMBER,
+	OPT_JOINED,
 	OPT_HELP,
 	OPT_COUNT,
 };
@@ -287,6 +289,8 @@ struct opts {
 	char chrome[PATH_MAX]; /* likewise */
 	char lend[8]; /* RDMAEMU_LEND of the program; "": as it is */
 	bool batch;
+	char member[NODE_NAME_MAX + 1]; /* of the mesh, to ask; "": the fabric itself */
+	bool joined; /* all members, too */
 	u32 interval_ms;
 	u32 count; /* samples; 0: no limit */
 	bool ladder;

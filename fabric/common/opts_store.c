@@ -350,6 +350,8 @@ static const struct opt_value {
 	[OPT_GEN_SUPPRESSIONS] = A_SWITCH(gen_suppressions),
 	[OPT_LEND] = BY(opt_set_lend, "yes or auto"),
 	[OPT_NO_LEND] = BY(opt_set_no_lend, ""),
+	[OPT_MEMBER] = A_NAME(member),
+	[OPT_JOINED] = A_SWITCH(joined),
 	[OPT_HELP] = A_SWITCH(help),
 };
 

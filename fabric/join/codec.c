@@ -46,7 +46,7 @@ int join_hdr_get(const u8 *p, u32 max, struct join_hdr *h)
 	h->lane = p[5];
 	h->src = join_u64_get(p + 8);
 	h->dst = join_u64_get(p + 16);
-	if (h->len < JOIN_HDR || h->len > max || !h->type || h->type > JT_PROBED ||
+	if (h->len < JOIN_HDR || h->len > max || !h->type || h->type > JT_LAST ||
 	    codec_get16(p + 6))
 		return -EPROTO;
 	return h->lane && (h->type != JT_BURST || h->lane >= LANES) ? -EPROTO : 0;

@@ -132,6 +132,15 @@ static const char *forward_probe(u8 type, const u8 *body, u32 len)
 	return ret ? "malformed probe" : NULL;
 }
 
+static const char *forward_text(u8 type, const u8 *body, u32 len)
+{
+	struct join_query q;
+	struct join_piece t;
+	int ret = type == JT_QUERY ? join_query_get(body, len, &q) : join_piece_get(body, len, &t);
+
+	return ret ? "malformed text" : NULL;
+}
+
 /* Return: NULL, or what is wrong with a frame from @src to another member. */
 static const char *forward_check(struct fabric *f, struct member *src, const struct join_hdr *h,
 				 const u8 *body)
@@ -158,6 +167,9 @@ static const char *forward_check(struct fabric *f, struct member *src, const str
 	case JT_PROBE:
 	case JT_PROBED:
 		return forward_probe(h->type, body, len);
+	case JT_QUERY:
+	case JT_PIECE:
+		return forward_text(h->type, body, len);
 	case JT_ASK:
 		return len ? "malformed session" : NULL;
 	case JT_PING:

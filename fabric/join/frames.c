@@ -167,6 +167,9 @@ static const char *frames_one(struct fabric *f, struct jconn *c, struct member *
 		if (m->conn == c)
 			jconn_close(f, c, NULL);
 		return NULL;
+	case JT_QUERY:
+	case JT_PIECE:
+		return texts_input(f, m, h->type, body, len);
 	case JT_ASK:
 	case JT_BEGIN:
 		return session_input(f, m, h->type, body, len);

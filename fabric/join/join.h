@@ -22,6 +22,29 @@ const char *join_start(struct fabric *f, const struct opts *o);
 /** join_end() - tell the other members that this fabric leaves. */
 void join_end(struct fabric *f);
 
+/* --- texts.c --- */
+
+/**
+ * join_make_text - make the text that answers a request (PROTO_STATUS, PROTO_LOG or
+ * PROTO_FAULT_LIST), as for a process of this host. Return: a memfd or -errno.
+ */
+typedef int join_make_text(struct fabric *f, struct proto_msg *m);
+
+/** join_answer_by() - the function that makes texts for other members. */
+void join_answer_by(struct fabric *f, join_make_text *make);
+/**
+ * join_text_ask() - have the member @m->member answer a request that a text answers.
+ * Return: -EINPROGRESS: the connection gets its answer later; other -errno: proto.h
+ */
+int join_text_ask(struct fabric *f, struct conn *c, const struct proto_msg *m);
+/**
+ * join_texts_tick() - make and send the texts that members ask for, and end questions without an
+ * answer. Token not needed. Return: when to come back.
+ */
+u64 join_texts_tick(struct fabric *f);
+/** join_conn_closed() - a connection is closed. */
+void join_conn_closed(struct fabric *f, const struct conn *c);
+
 /* --- mesh.c --- */
 
 /** join_tick() - do what is due without the token. Return: when to come back. */

@@ -35,6 +35,7 @@ static void member_forget(struct fabric *f, struct member **slot)
 	for (l = m->lane; l < m->lane + LANES; l++)
 		if (l->mem)
 			munmap(l->mem, JOIN_LANE_SIZE);
+	text_answer_close(&m->answer);
 	free(m);
 	*slot = NULL;
 }
@@ -118,6 +119,7 @@ static struct member *member_make(struct fabric *f, u64 id, u64 teller)
 	m->teller = teller;
 	m->next_try = NEVER;
 	m->dead = true;
+	m->answer.fd = -1;
 	snprintf(m->name, sizeof(m->name), "?");
 	return m;
 }

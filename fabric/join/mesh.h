@@ -25,6 +25,7 @@
 #include "fabric/join/join.h"
 #include "fabric/join/keys.h"
 #include "fabric/join/proto.h"
+#include "fabric/join/texts.h"
 #include "fabric/link/link.h"
 
 #include <netinet/in.h>
@@ -176,6 +177,8 @@ struct member {
 	u64 lost_at; /* when its route was lost */
 	u64 refused_until; /* what comes from it through a hub is passed over until then */
 	struct allowance asks; /* sessions that it may ask for */
+	struct allowance queries; /* texts that it may ask for */
+	struct text_answer answer;
 	struct jlane lane[LANES];
 	struct flow flow[JOIN_MAX_MEMBERS]; /* to others, by their numbers */
 	u16 dev_slot[HCA_MAX_DEVS]; /* our slot + 1 of its devices, by its numbers */
@@ -233,6 +236,9 @@ struct join {
 	u64 node_hash[HCA_MAX_NODES]; /* of each node as it was last sent */
 	u32 far_index[HCA_MAX_DEVS]; /* devices of members: their owner's number, or JOIN_NOWHERE */
 	bool tell; /* nodes may have changed */
+	struct text_query query[JOIN_MAX_QUERIES];
+	u32 n_queries; /* that processes have asked so far */
+	join_make_text *make_text;
 	u64 n_turned_away;
 	struct allowance dials; /* attempts at addresses that members told */
 	struct allowance lines; /* log lines about strangers */

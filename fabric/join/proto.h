@@ -11,7 +11,7 @@
 
 #include "emulator/burst.h"
 
-#define JOIN_VERSION   4u
+#define JOIN_VERSION   5u
 #define JOIN_MAGIC     "rdmaemuJ"
 #define JOIN_HDR       24u
 #define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */
@@ -29,6 +29,10 @@
 #define JOIN_CREDIT    (8u + 8u * LANES)
 #define JOIN_PROBE     16u
 #define JOIN_PROBED    16u
+#define JOIN_QUERY     152u
+#define JOIN_PIECE     64u /* before the piece's bytes */
+#define JOIN_PIECE_MAX (32u << 10) /* bytes of a piece */
+#define JOIN_TEXT_MAX  (64ull << 20) /* bytes of a text that answers a QUERY */
 #define JOIN_NODE_DEVS 8u /* devices of a node */
 #define JOIN_BURST     112u
 #define JOIN_AV	       32u
@@ -56,6 +60,9 @@ enum join_type {
 	JT_BEGIN,
 	JT_PROBE,
 	JT_PROBED,
+	JT_QUERY,
+	JT_PIECE,
+	JT_LAST = JT_PIECE,
 };
 
 enum join_lane {
@@ -89,6 +96,52 @@ struct join_probed {
 	u32 number;
 	u32 qpn;
 	u32 waits;
+};
+
+enum join_query_what {
+	JQ_STATUS = 1,
+	JQ_LOG,
+	JQ_FAULTS,
+};
+
+enum join_query_flag {
+	JQ_F_JSON = 1,
+	JQ_F_LINES = 2, /* JQ_LOG: an object per line, instead of an array */
+	JQ_F_VERBOSE = 4, /* JQ_STATUS, as text: all details */
+};
+
+/**
+ * struct join_query - a question that a text answers, piece by piece.
+ * @number: of the question, not 0; the same in each QUERY for a further piece of its text
+ * @what, @flags: enum join_query_what, join_query_flag
+ * @from: where the piece begins; 0: the text is made now
+ * @qpn, @errors, @notices, @notes, @floods, @program, @node: JQ_LOG: as struct proto_log
+ */
+struct join_query {
+	u32 number;
+	u32 what;
+	u32 flags;
+	u32 qpn;
+	u64 from;
+	u64 errors, notices, notes, floods;
+	char program[JOIN_NAME];
+	char node[JOIN_NAME];
+};
+
+/**
+ * struct join_piece - a piece of the text.
+ * @err: errno: there is no text, 0: there is
+ * @total: bytes of the text; @from: where this piece begins
+ * @errors, @notices, @notes, @floods, @lost: JQ_LOG: as struct proto_log, after the query
+ * @data: its bytes, @len of them
+ */
+struct join_piece {
+	u32 number;
+	u32 err;
+	u64 total, from;
+	u64 errors, notices, notes, floods, lost;
+	const u8 *data;
+	u32 len;
 };
 
 /* Flags of HELLO. */
@@ -163,6 +216,14 @@ int join_probe_get(const u8 *p, u32 len, struct join_probe *q);
 /** join_probed_put(), join_probed_get() - PROBED. join_probed_get() returns 0 or -EPROTO. */
 void join_probed_put(u8 *p, const struct join_probed *r);
 int join_probed_get(const u8 *p, u32 len, struct join_probed *r);
+
+/** join_query_put(), join_query_get() - QUERY. join_query_get() returns 0 or -EPROTO. */
+void join_query_put(u8 *p, const struct join_query *q);
+int join_query_get(const u8 *p, u32 len, struct join_query *q);
+/** join_piece_put() - PIECE. Return: bytes written. @p: room for JOIN_PIECE + JOIN_PIECE_MAX */
+u32 join_piece_put(u8 *p, const struct join_piece *t);
+/** join_piece_get() - Return: 0 or -EPROTO. @t->data points into @p. */
+int join_piece_get(const u8 *p, u32 len, struct join_piece *t);
 
 /** join_u64_put(), join_u64_get() - a number of 8 bytes. */
 void join_u64_put(u8 *p, u64 v);

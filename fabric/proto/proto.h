@@ -447,6 +447,12 @@ struct proto_msg {
 	s32 ret; /* reply: 0 or -errno */
 	u32 flags;
 	char release[PROTO_RELEASE]; /* of the fabric, with -EPROTONOSUPPORT */
+	/*
+	 * STATUS, LOG, FAULT_LIST: the member of the mesh that is asked instead, by its name. No
+	 * FOLLOW, AUDIT or SUMMARY. -ENXIO: there is none. -EHOSTUNREACH: it is away.
+	 * -EHOSTDOWN: it does not answer. -EBUSY: it is asked too often.
+	 */
+	char member[PROTO_NODE_SIZE];
 	union {
 		struct proto_hello hello;
 		struct proto_welcome welcome;

@@ -11,6 +11,7 @@
 #include "fabric/fault/action.h"
 #include "fabric/fault/table.h"
 #include "fabric/inject/inject.h"
+#include "fabric/join/join.h"
 #include "fabric/journal/log.h"
 #include "fabric/nodes/ports.h"
 #include "fabric/proto/version.h"
@@ -72,6 +73,7 @@ void conn_close(struct fabric *f, struct conn *c)
 	fault_conn_closed(f, c);
 	fabric_clock_conn_closed(f, c);
 	fabric_capture_conn_closed(f, c);
+	join_conn_closed(f, c);
 	inject_conn_closed(f, c);
 	/* The thread may hold it for a while. */
 	loop_watch_remove(f, &c->w);
@@ -241,8 +243,7 @@ static int conn_request_dev(struct fabric *f, const struct conn *c, struct proto
 	return 0;
 }
 
-/* Requests that a text answers. Return: a memfd or -errno. */
-static int conn_request_text(struct fabric *f, struct proto_msg *m)
+int conn_make_text(struct fabric *f, struct proto_msg *m)
 {
 	switch (m->op) {
 	case PROTO_STATUS:
@@ -256,6 +257,25 @@ static int conn_request_text(struct fabric *f, struct proto_msg *m)
 	}
 }
 
+/* A request that a text answers. @fds, @n_fds, @temp: as conn_request_dispatch() */
+static int conn_request_text(struct fabric *f, struct conn *c, struct proto_msg *m, int *fds,
+			     u32 *n_fds, int *temp)
+{
+	const u32 not_of_members = PROTO_F_FOLLOW | PROTO_F_AUDIT | PROTO_F_SUMMARY;
+	int text;
+
+	m->member[sizeof(m->member) - 1] = '\0';
+	if (m->member[0])
+		return m->flags & not_of_members || m->op == PROTO_CAPTURE_LIST
+			       ? -EOPNOTSUPP
+			       : join_text_ask(f, c, m);
+	text = conn_make_text(f, m);
+	if (text < 0)
+		return text;
+	*temp = fds[(*n_fds)++] = text;
+	return m->op == PROTO_LOG && (m->flags & PROTO_F_FOLLOW) ? follow_start(f, c, m) : 0;
+}
+
 /**
  * conn_request_dispatch() - handle one request; @m becomes the answer.
  * @fd: the descriptor that came with it or -1; a handler that keeps it sets it to -1
@@ -265,8 +285,6 @@ static int conn_request_text(struct fabric *f, struct proto_msg *m)
 static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_msg *m, int *fd,
 				 int *fds, u32 *n_fds, int *temp)
 {
-	int text;
-
 	if (!c->control && control_is_needed(m->op))
 		return -EACCES;
 	lease_note_setup(f, m);
@@ -279,12 +297,7 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 	case PROTO_LOG:
 	case PROTO_FAULT_LIST:
 	case PROTO_CAPTURE_LIST:
-		text = conn_request_text(f, m);
-		if (text < 0)
-			return text;
-		*temp = fds[(*n_fds)++] = text;
-		return m->op == PROTO_LOG && (m->flags & PROTO_F_FOLLOW) ? follow_start(f, c, m)
-									 : 0;
+		return conn_request_text(f, c, m, fds, n_fds, temp);
 	case PROTO_DEV:
 		return conn_request_dev(f, c, m);
 	case PROTO_OBJECTS:

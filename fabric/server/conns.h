@@ -22,6 +22,11 @@ u64 conns_parked_next(const struct fabric *f);
 void conn_close(struct fabric *f, struct conn *c);
 /** conns_reap() - free connections, leases and clients that were closed. */
 void conns_reap(struct fabric *f);
+/**
+ * conn_make_text() - make the text that answers STATUS, LOG, FAULT_LIST or CAPTURE_LIST. Return: a
+ * memfd or -errno.
+ */
+int conn_make_text(struct fabric *f, struct proto_msg *m);
 /** conn_pidfd() - a pidfd of a connection's process. Return: descriptor, -ESRCH: it has exited. */
 int conn_pidfd(const struct conn *c);
 

@@ -17,6 +17,7 @@
 #include "fabric/nodes/sysfs.h"
 #include "fabric/proto/rlimit.h"
 #include "fabric/server/clients.h"
+#include "fabric/server/conns.h"
 #include "fabric/server/engine_ops.h"
 #include "fabric/server/server.h"
 
@@ -303,6 +304,7 @@ int daemon_main(const struct opts *o)
 	what = roce_start(f, o);
 	if (!what)
 		what = join_start(f, o);
+	join_answer_by(f, conn_make_text);
 	if (what) {
 		fabric_end(f);
 		starter_report_failure(f, "cannot start: %s", what);

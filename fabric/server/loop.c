@@ -233,6 +233,7 @@ void server_loop(struct fabric *f)
 		next = work_run(f);
 		next = min_u64(next, fabric_clock_work(f));
 		next = min_u64(next, join_tick(f));
+		next = min_u64(next, join_texts_tick(f));
 		next = min_u64(next, follow_tick(f));
 		next = min_u64(next, fabric_capture_tick(f));
 		next = min_u64(next, channels_tick(f));

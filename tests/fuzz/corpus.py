@@ -127,7 +127,7 @@ def join():
 
 # The steps of tests/fuzz/fuzz_mesh.c, in its order.
 STEPS = ("knock greet prove join answer end pace target frame bytes record begin tables node ready credit probe peers burst "
-         "bare connect post time pause").split()
+         "bare connect post time pause text").split()
 MESH = {
     "join": [("join", 0x81, 0)], "sealed": [("join", 0x82, 1), ("record", 0, 0)], "late": [("join", 1, 2), ("pause", 255)],
     "by hand": [("knock", 3), ("greet", 0, 5, 4, 0), ("prove", 0, 0), ("begin", 0), ("tables", 0)],
@@ -141,6 +141,7 @@ MESH = {
     "post": [("join", 0x81, 0), ("connect", 0), ("post", 0, 4, 0), ("post", 2, 4, 0), ("burst", 0, 0x87, 0, 0, 0, 31, 0, 0),
              ("burst", 0, 0x83, 4, 0, 0, 0, 0), ("credit", 0, 0, 65, 65), ("time", 3), ("probe", 0, 0, 0, 0, 0, 0, 0)],
     "probe": [("join", 0x81, 0), ("probe", 0, 1, 1, 0, 1, 0, 0), ("bare", 0, 1, 61), ("bare", 0, 3, 61)],
+    "texts": [("join", 0x81, 0), ("text", 0, 1, 1, 0, 1, 0, 0, 0), ("text", 0, 1, 1, 0, 8, 8), ("time", 3)],
     "lost": [("join", 0x81, 0), ("connect", 0), ("end", 0, 0), ("time", 7), ("join", 0x81, 0), ("post", 0, 1, 0)],
     "slow": [("join", 0x81, 0), ("pace", 0, 1, 1, 1), ("connect", 0), ("post", 1, 8, 0), ("time", 6), ("bytes", 0, 1, 3, 1, 2, 3)],
 }

@@ -256,6 +256,26 @@ static void step_probe(void)
 	}
 }
 
+static void step_text(void)
+{
+	struct world_sock *s = take_sock();
+	struct join_query q = { .number = take(1) % 4, .what = take(1) % 5, .from = take(1) };
+	struct join_piece t = { .number = q.number, .total = take(1), .from = q.from };
+	u8 data[16] = { 0 }, body[JOIN_QUERY + sizeof(data)];
+
+	t.data = data;
+	t.len = take(1) % (u32)sizeof(data);
+	t.err = t.len ? 0 : take(2);
+	if (!can_say(s))
+		return;
+	if (t.total & 1) {
+		join_query_put(body, &q);
+		peer_say(s, JT_QUERY, body, JOIN_QUERY);
+	} else {
+		peer_say(s, JT_PIECE, body, join_piece_put(body, &t));
+	}
+}
+
 static void step_peers(void)
 {
 	struct world_sock *s = take_sock();
@@ -374,10 +394,10 @@ static void step_pause(void)
 
 /* The order is that of tests/fuzz/corpus.py. */
 static void (*const steps[])(void) = {
-	step_knock,  step_greet,  step_prove,	step_join,   step_answer, step_end,
-	step_pace,   step_target, step_frame,	step_bytes,  step_record, step_begin,
-	step_tables, step_node,	  step_ready,	step_credit, step_probe,  step_peers,
-	step_burst,  step_bare,	  step_connect, step_post,   step_time,	  step_pause,
+	step_knock,  step_greet,  step_prove, step_join,   step_answer, step_end,    step_pace,
+	step_target, step_frame,  step_bytes, step_record, step_begin,	step_tables, step_node,
+	step_ready,  step_credit, step_probe, step_peers,  step_burst,	step_bare,   step_connect,
+	step_post,   step_time,	  step_pause, step_text,
 };
 
 /*

@@ -31,6 +31,8 @@ int top_connect(struct top_source *s, const struct fabric_paths *p, const char *
 	f->sock = ctl_connect(p->sock);
 	if (f->sock < 0)
 		return f->sock;
+	if (!s->n_fabrics)
+		snprintf(s->sock_path, sizeof(s->sock_path), "%s", p->sock);
 	top_text(f->name, sizeof(f->name), name);
 	s->n_fabrics++;
 	return 0;
@@ -52,6 +54,7 @@ static char *fabric_ask(struct top_fabric *f, struct proto_msg *m, size_t *len, 
 	int fd = -1;
 
 	m->flags |= PROTO_F_JSON;
+	memcpy(m->member, f->member, sizeof(f->member));
 	*err = ctl_call(f->sock, m, &fd);
 	if (!*err && fd < 0)
 		*err = -EPROTO;
@@ -188,6 +191,18 @@ static u64 sample_count(struct json_object *o, const char *key)
 	return json_length(json_object_object_get(o, key));
 }
 
+/* Nodes of members are no nodes of the fabric itself. */
+static u64 sample_count_nodes(struct json_object *status)
+{
+	struct json_object *nodes = json_object_object_get(status, "nodes");
+	u64 n = 0;
+	size_t i;
+
+	for (i = 0; i < json_length(nodes); i++)
+		n += !json_object_object_get(json_object_array_get_idx(nodes, i), "member");
+	return n;
+}
+
 static void sample_read_engine(struct top_sample *s, struct json_object *engine)
 {
 	const char *holder = json_get_str(engine, "holder");
@@ -202,7 +217,8 @@ static void sample_read_engine(struct top_sample *s, struct json_object *engine)
 	top_text(s->engine, sizeof(s->engine), text);
 }
 
-static void sample_add_fabric(struct top_sample *s, struct json_object *status)
+static void sample_add_fabric(struct top_sample *s, const struct top_fabric *f,
+			      struct json_object *status)
 {
 	size_t n = strlen(s->fabric);
 	u64 uptime_ms = json_get_int(status, "uptime_ms");
@@ -211,19 +227,21 @@ static void sample_add_fabric(struct top_sample *s, struct json_object *status)
 		sample_read_engine(s, json_object_object_get(status, "engine"));
 	snprintf(s->fabric + n, sizeof(s->fabric) - n, "%s", n ? ", " : "");
 	n = strlen(s->fabric);
-	top_text(s->fabric + n, sizeof(s->fabric) - n, json_get_str(status, "fabric"));
+	top_text(s->fabric + n, sizeof(s->fabric) - n,
+		 f->member[0] ? f->member : json_get_str(status, "fabric"));
 	s->uptime_ms = uptime_ms > s->uptime_ms ? uptime_ms : s->uptime_ms;
 }
 
-static void sample_add_head(struct top_sample *s, struct json_object *status)
+static void sample_add_head(struct top_sample *s, const struct top_fabric *f,
+			    struct json_object *status)
 {
 	struct json_object *devices = json_object_object_get(status, "devices"), *ports, *clients;
 	size_t i, k;
 
-	sample_add_fabric(s, status);
-	s->nodes += sample_count(status, "nodes");
+	sample_add_fabric(s, f, status);
+	s->nodes += sample_count_nodes(status);
 	s->programs += sample_count(status, "clients");
-	s->members += sample_count(status, "members");
+	s->members += f->member[0] ? 0 : sample_count(status, "members");
 	for (i = 0; i < json_length(devices); i++) {
 		ports = json_object_object_get(json_object_array_get_idx(devices, i), "ports");
 		for (k = 0; k < json_length(ports); k++)
@@ -311,7 +329,10 @@ static int source_read_journal(struct top_source *s, struct top_fabric *f)
 	return 0;
 }
 
-/* Add what fabric @nth answers. Return: 0 or -errno. */
+/*
+ * Add what fabric @nth answers. Nothing is added unless it has answered all questions. Return: 0 or
+ * -errno.
+ */
 static int sample_add(struct top_source *s, u32 nth, struct top_sample *new)
 {
 	struct top_fabric *f = &s->fabric[nth];
@@ -324,33 +345,50 @@ static int sample_add(struct top_source *s, u32 nth, struct top_sample *new)
 	if (!err)
 		err = source_read_journal(s, f);
 	if (!err) {
-		sample_add_head(new, status);
+		sample_add_head(new, f, status);
 		sample_add_faults(new, faults);
 		err = sample_add_qps(new, s, nth, status);
 	}
+	if (!err && !nth && s->o->joined)
+		top_members_find(s, status);
 	json_object_put(status);
 	json_object_put(faults);
 	return err;
 }
 
+/* Members end with the fabric that asks them. */
+static bool source_is_over(const struct top_source *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->n_fabrics; i++)
+		if (s->fabric[i].sock >= 0 && !s->fabric[i].member[0])
+			return false;
+	return true;
+}
+
 int top_sample_take(struct top_source *s, struct top_sample *new, const struct top_sample *before)
 {
+	struct top_fabric *f;
 	int err = 0;
 	u32 i;
 
 	*new = (struct top_sample){ .at = real_ns() };
 	for (i = 0; i < s->n_fabrics && !err; i++) {
-		if (s->fabric[i].sock < 0)
+		f = &s->fabric[i];
+		if (f->sock < 0)
 			continue;
 		err = sample_add(s, i, new);
-		if (err != -EPIPE || s->n_fabrics == 1)
+		if (top_member_is_away(f, err))
+			err = 0;
+		if (err != -EPIPE)
 			continue;
 		/* The others go on without it. */
-		close(s->fabric[i].sock);
-		s->fabric[i].sock = -1;
+		close(f->sock);
+		f->sock = -1;
 		err = 0;
 	}
-	if (!err && !new->n_fabrics)
+	if (!err && (!new->n_fabrics || source_is_over(s)))
 		err = -EPIPE;
 	if (!err)
 		sample_set_rates(new, before);

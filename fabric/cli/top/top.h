@@ -8,8 +8,9 @@
  * token, so programs do not wait. table.c selects, sorts and prints the queue pairs; screen.c shows
  * them by ncurses, and batch.c without a terminal.
  *
- * The queue pairs of several fabrics, as those that have joined, stand in one table, and counts are
- * sums. A fabric that ends leaves the table.
+ * The queue pairs of several fabrics stand in one table, and counts are sums. A fabric that ends
+ * leaves the table. With --joined the members of the first fabric's mesh stand there, too: that
+ * fabric asks them (members.c). One that does not answer leaves the table until it does.
  *
  * Names come from programs. All that is not printable ASCII becomes '?', so no name can move the
  * cursor.
@@ -19,7 +20,7 @@
 
 #include "fabric/cli/cli.h"
 
-#define TOP_FABRICS 16u
+#define TOP_FABRICS 80u /* with all members of a mesh */
 #define TOP_TEXT    40u
 #define TOP_JOURNAL 8u /* entries that are kept */
 #define TOP_FAULTS  8u /* rules that are kept: those with the most hits */
@@ -92,16 +93,22 @@ struct top_sample {
 	u32 n_journal;
 };
 
-/** struct top_fabric - a fabric. @sock: -1: it has ended; @log: position in its journal */
+/**
+ * struct top_fabric - a fabric.
+ * @member: its name in the first one's mesh, to request it there; "": it is a fabric of its own
+ * @sock: -1: it has ended; @log: position in its journal
+ */
 struct top_fabric {
 	char name[TOP_TEXT];
+	char member[NODE_NAME_MAX + 1];
 	int sock;
 	struct proto_log log;
 };
 
-/** struct top_source - the fabrics that samples are of. */
+/** struct top_source - the fabrics that samples are of. @sock_path: socket of the first */
 struct top_source {
 	const struct opts *o;
+	char sock_path[PATH_MAX];
 	struct top_fabric fabric[TOP_FABRICS];
 	u32 n_fabrics;
 	char journal[TOP_JOURNAL][TOP_LINE];
@@ -123,6 +130,16 @@ int top_sample_take(struct top_source *s, struct top_sample *new, const struct t
 void top_sample_free(struct top_sample *s);
 /** top_text() - copy a text, with '?' for all that is not printable ASCII. */
 void top_text(char *to, size_t size, const char *from);
+
+/* --- members.c --- */
+
+/**
+ * top_members_find() - add the members of the first fabric's mesh that are not among the fabrics
+ * yet, as far as there is room. @status: of the first fabric
+ */
+void top_members_find(struct top_source *s, struct json_object *status);
+/** top_member_is_away() - whether an error says that a member cannot answer now. */
+bool top_member_is_away(const struct top_fabric *f, int err);
 
 /* --- table.c --- */
 

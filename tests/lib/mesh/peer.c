@@ -218,6 +218,19 @@ static void peer_proof(struct world_sock *s, const u8 *body, u32 len)
 		peer_seal_begin(p, &p->recv, p->keys.secret[!peer_side(s)]);
 }
 
+static void peer_text(struct peer *p, u8 type, const u8 *body, u32 len)
+{
+	if (type == JT_QUERY) {
+		WORLD_MUST(!join_query_get(body, len, &p->query));
+		p->n_queries++;
+		return;
+	}
+	WORLD_MUST(!join_piece_get(body, len, &p->piece));
+	memcpy(p->piece_data, p->piece.data, p->piece.len);
+	p->piece.data = p->piece_data;
+	p->n_pieces++;
+}
+
 /* Take a frame. Return: its bytes; 0: it is not complete. */
 static u32 peer_frame(struct world_sock *s, const u8 *at, u32 have)
 {
@@ -238,6 +251,8 @@ static u32 peer_frame(struct world_sock *s, const u8 *at, u32 have)
 		peer_proof(s, at + JOIN_HDR, h.len - JOIN_HDR);
 	if (h.type == JT_BEGIN && h.src == WORLD_FABRIC)
 		p->heard = join_u64_get(at + JOIN_HDR);
+	if (h.src == WORLD_FABRIC && (h.type == JT_QUERY || h.type == JT_PIECE))
+		peer_text(p, h.type, at + JOIN_HDR, h.len - JOIN_HDR);
 	if (h.src != WORLD_FABRIC) {
 		p->n_asks += h.type == JT_ASK;
 		p->n_bursts += h.type == JT_BURST;

@@ -55,8 +55,12 @@ struct peer {
 	u64 session; /* that it has begun last */
 	u64 heard; /* the fabric's last */
 	u32 n_asks, n_bursts, n_probes; /* frames of others that have come through the fabric */
+	u32 n_queries, n_pieces; /* frames of the fabric's own about texts */
+	struct join_query query; /* its last QUERY */
+	struct join_piece piece; /* its last PIECE, whose bytes are in @piece_data */
 	u32 text_len;
 	u8 text[JOIN_MAX_FRAME + SEAL_MAX]; /* that was opened, and is no whole frame yet */
+	u8 piece_data[JOIN_PIECE_MAX];
 };
 
 struct peer *peer_new(void);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define STARTED_NS (1000 * NSEC_PER_SEC)
 #define FD_EPOLL   (1 << 19)
@@ -226,8 +227,13 @@ static void world_drop_members(struct join *j)
 		     l && l < j->member[i]->lane + LANES; l++)
 			if (l->mem)
 				munmap(l->mem, JOIN_LANE_SIZE);
+		if (j->member[i])
+			text_answer_close(&j->member[i]->answer);
 		free(j->member[i]);
 	}
+	for (i = 0; i < JOIN_MAX_QUERIES; i++)
+		if (j->query[i].member)
+			close(j->query[i].fd);
 }
 
 void world_reset(void)
@@ -325,6 +331,7 @@ void world_turn(u64 ns)
 	world.m->clock = world.clock;
 	world_work(f);
 	join_tick(f);
+	join_texts_tick(f);
 	world_serve_sockets(f);
 	world_check();
 	world.on = false;

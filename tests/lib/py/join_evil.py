@@ -10,7 +10,7 @@ import struct
 import sys
 import time
 
-from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, PROBE, PROBED, READY, Peer, Refused,
+from join_peer import (ASK, BEGIN, BURST, CREDIT, DEV, HELLO, NODE, PEERS, PING, PIECE, PROBE, PROBED, QUERY, READY, Peer, Refused,
                        burst, device, header, hello, node)
 
 port = int(sys.argv[1])
@@ -98,8 +98,8 @@ def joins(name, want, **kw):
     print("ok" if got == want else "not ok", "refused: " + name, "" if got == want else "# " + repr(got), flush=True)
 
 
-greets("an older protocol", "it speaks version 3 of the protocol, not 4", hello(b"old", rng, version=3)[:96])
-greets("a newer protocol", "it speaks version 5 of the protocol, not 4", hello(b"new", rng, version=5) + bytes(40))
+greets("an older protocol", "it speaks version 3 of the protocol, not 5", hello(b"old", rng, version=3)[:96])
+greets("a newer protocol", "it speaks version 6 of the protocol, not 5", hello(b"new", rng, version=6) + bytes(40))
 greets("a key of low order", "its key is not valid", hello(b"low", rng))
 greets("a greeting that is cut off", "this is not a fabric's greeting", hello(b"cut", rng)[:-1])
 joins("another token", "wrong token", token=b"guess")
@@ -134,6 +134,10 @@ case("too much credit", "more credit than the window", tables, sends_credit)
 case("a probe without a number", "malformed probe", tables, sends(PROBE, bytes(16)))
 case("a probe of a device that is not there", "malformed probe", tables, sends(PROBE, struct.pack("<IIII", 1, 1, 4095, 1)))
 case("a probe's answer that is cut off", "malformed probe", tables, sends(PROBED, bytes(15)))
+case("a question without a number", "malformed query", sends(QUERY, bytes(152)))
+case("a question that is cut off", "malformed query", sends(QUERY, struct.pack("<II", 1, 1) + bytes(143)))
+case("a piece of no text", "malformed text", sends(PIECE, bytes(64)))
+case("a piece beyond its text's end", "malformed text", sends(PIECE, struct.pack("<IIQQ", 1, 0, 1, 0) + bytes(42)))
 case("a burst that is noise", "malformed burst", tables, sends(BURST, b"\xff" * 112))
 case("a burst that is cut off", "malformed burst", tables, sends(BURST, burst()[:-1]))
 case("a burst with too few packets", "malformed burst", tables, sends(BURST, burst(length=5000)))
@@ -150,10 +154,11 @@ case("its own name for the fabric's", "there is a node 'alpha' already: give one
 def noise(p):
     """Frames that look right as far as the header, some of them whole ones."""
     whole = [node(), device(), burst(), burst(op=rng.randrange(8)), struct.pack("<QQQ", 1, 4 << 20, 4 << 20), struct.pack("<Q", 7),
-             struct.pack("<IIII", 1, 1, 0, 1), b""]
+             struct.pack("<IIII", 1, 1, 0, 1), struct.pack("<II", 1, 1) + bytes(144), b""]
     tables(p)
     for _ in range(rng.randrange(200)):
-        kind = rng.choice([NODE, DEV, READY, PEERS, BURST, BURST, BURST, CREDIT, PING, ASK, BEGIN, PROBE, PROBED])
+        kind = rng.choice([NODE, DEV, READY, PEERS, BURST, BURST, BURST, CREDIT, PING, ASK, BEGIN, PROBE, PROBED,
+                           QUERY, PIECE])
         body = bytearray(rng.choice(whole + [rng.randbytes(rng.randrange(300))]))
         for _ in range(rng.randrange(3)):
             if body:

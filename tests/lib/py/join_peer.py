@@ -5,8 +5,8 @@ import hmac
 import socket
 import struct
 
-HELLO, PROOF, REFUSE, NODE, DEV, READY, PEERS, BURST, CREDIT, PING, BYE, ASK, BEGIN, PROBE, PROBED = range(1, 16)
-VERSION = 4
+HELLO, PROOF, REFUSE, NODE, DEV, READY, PEERS, BURST, CREDIT, PING, BYE, ASK, BEGIN, PROBE, PROBED, QUERY, PIECE = range(1, 18)
+VERSION = 5
 WINDOW = 4 << 20
 ACK = 7  # as a burst's opcode
 
