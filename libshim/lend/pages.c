@@ -12,7 +12,7 @@
  *
  * A step is at most 2 MiB, so that no more than that exists twice. The content always exists in the
  * file before the mapping changes, and is left there until the other mapping is complete: whatever
- * fails, the step is mapped from the file.
+ * fails, the step is mapped as it was, or from the file.
  *
  * Pages that the program has not touched have no content; the file gets none either, nor do private
  * pages for holes of the file.
@@ -59,17 +59,6 @@ static int pages_map(u64 addr, u64 len, int prot, int flags, int fd, u64 off)
 		syscall(SYS_mmap, addr, len, (long)prot, (long)(flags | MAP_FIXED), (long)fd, off);
 
 	return at == (long)addr ? 0 : -errno;
-}
-
-/* Map a step's place in the file. Without it the program's data is out of its reach. */
-static void pages_map_file(u64 addr, u64 len, int prot, u64 off)
-{
-	static const char text[] = "rdmaemu: cannot map lent memory: out of memory\n";
-
-	if (!pages_map(addr, len, prot, MAP_SHARED, lent_file.fd, off))
-		return;
-	sys_write(STDERR_FILENO, text, sizeof(text) - 1);
-	abort();
 }
 
 static int memory_file_write(u64 addr, u64 len, u64 off)
@@ -123,17 +112,15 @@ static int mapping_prot(const struct mapping *v)
 }
 
 /*
- * Whether [addr, addr + len) is still mapped as it was when the caller read the mappings: private
- * and anonymous (@off: NOT_LENT), or from that place in the file.
+ * Whether [addr, addr + len) is mapped as it was when the caller read the mappings: private and
+ * anonymous (@off: NOT_LENT), or from that place in the file.
  */
-static bool step_is_mapped(u64 addr, u64 len, int prot, u64 off)
+static bool pages_are_mapped(u64 addr, u64 len, int prot, u64 off)
 {
 	u64 end = addr + len, at = addr;
 	struct mapping v;
 	struct maps m;
 
-	if (!lend_has_stopped())
-		return true;
 	if (maps_open(&m, false))
 		return false;
 	while (at < end && maps_next(&m, &v)) {
@@ -149,6 +136,28 @@ static bool step_is_mapped(u64 addr, u64 len, int prot, u64 off)
 	}
 	maps_close(&m);
 	return at >= end;
+}
+
+/* The same for a step: only other threads can have changed it. */
+static bool step_is_mapped(u64 addr, u64 len, int prot, u64 off)
+{
+	return !lend_has_stopped() || pages_are_mapped(addr, len, prot, off);
+}
+
+/*
+ * Map a step's place in the file, which has its content. Return: 0, or -errno: the step is mapped
+ * as it was, from @before. mmap(2) may have unmapped it before it failed: then the program's data
+ * is out of its reach.
+ */
+static int step_map_file(u64 addr, u64 len, int prot, u64 off, u64 before)
+{
+	static const char text[] = "rdmaemu: cannot map lent memory: out of memory\n";
+	int ret = pages_map(addr, len, prot, MAP_SHARED, lent_file.fd, off);
+
+	if (!ret || pages_are_mapped(addr, len, prot, before))
+		return ret;
+	sys_write(STDERR_FILENO, text, sizeof(text) - 1);
+	abort();
 }
 
 /*
@@ -172,7 +181,7 @@ static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off, bool 
 	ret = step_is_mapped(addr, len, prot, NOT_LENT) ? step_save(pagemap_fd, addr, len, off)
 							: -EAGAIN;
 	if (!ret)
-		pages_map_file(addr, len, prot, off);
+		ret = step_map_file(addr, len, prot, off, NOT_LENT);
 	if (!ret && first)
 		pages_split(addr, len);
 	lend_resume();
@@ -281,7 +290,7 @@ static int step_exchange(struct step *s)
 	if (!ret && s->prot != (PROT_READ | PROT_WRITE))
 		ret = (int)SYS_RET(syscall(SYS_mprotect, s->addr, s->len, (long)s->prot));
 	if (ret)
-		pages_map_file(s->addr, s->len, s->prot, s->off);
+		(void)step_map_file(s->addr, s->len, s->prot, s->off, s->off);
 	return ret;
 }
 
