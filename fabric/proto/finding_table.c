@@ -60,6 +60,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					  "fails with IBV_EVENT_CQ_ERR",
 					  "Create the CQ with the sum of the depths of its queues, "
 					  "or post less" },
+	[FINDING_DEVICE_EVENT_UNREAD] = { "DEVICE:EVENT:UNREAD", FINDING_INFO,
+					  "Asynchronous events were never read",
+					  "ibv_get_async_event(3): errors of queues and ports are "
+					  "told by such events only",
+					  "Read the asynchronous events of each context, in a "
+					  "thread or by poll(2) of async_fd" },
 	[FINDING_DEVICE_LIMITS_UNASKED] = { "DEVICE:LIMITS:UNASKED", FINDING_INFO,
 					    "A program uses what not every device has, without "
 					    "asking",
@@ -169,6 +175,13 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				  "ibv_modify_qp(3), path_mtu; IBTA 9.7.4.1.6: a packet above the "
 				  "path MTU is an invalid request",
 				  "Set the smaller MTU on both sides" },
+	[FINDING_QP_PKEY_PEER] = { "QP:PKEY:PEER", FINDING_ERROR,
+				   "Two connected queue pairs have partition keys that do not "
+				   "match",
+				   "ibv_modify_qp(3), pkey_index; IBTA 10.9.3: a packet whose "
+				   "P_Key does not match is dropped silently",
+				   "Take a pkey_index with the same partition on both sides, as a "
+				   "full member on one of them" },
 	[FINDING_QP_POST_STATE] = { "QP:POST:STATE", FINDING_ERROR,
 				    "A request is posted to a queue pair whose state does not take "
 				    "it",
@@ -219,6 +232,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				  "after a later completion",
 				  "Set IBV_SEND_SIGNALED at least once in max_send_wr requests, "
 				  "and poll" },
+	[FINDING_QP_SQ_UNSIGNALED] = { "QP:SQ:UNSIGNALED", FINDING_WARNING,
+				       "A send queue is full, and none of its requests is signaled",
+				       "ibv_post_send(3), IBV_SEND_SIGNALED: a place is free again "
+				       "after a later completion",
+				       "Set IBV_SEND_SIGNALED at least once in max_send_wr "
+				       "requests, and poll" },
 	[FINDING_QP_TIMEOUT_INFINITE] = { "QP:TIMEOUT:INFINITE", FINDING_INFO,
 					  "A connection has no timeout",
 					  "ibv_modify_qp(3), timeout: 0 means infinite",
@@ -281,6 +300,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				     "ibv_poll_cq(3): a failed completion is known by wr_id and "
 				     "qp_num only",
 				     "Give each outstanding request a wr_id of its own" },
+	[FINDING_WR_IMM_ORDER] = { "WR:IMM:ORDER", FINDING_INFO,
+				   "Immediate data seems to be in the byte order of the CPU",
+				   "ibv_post_send(3), imm_data: in network byte order",
+				   "Convert it by htonl(), and the imm_data of completions by "
+				   "ntohl()" },
 	[FINDING_WR_INLINE_UNASKED] = { "WR:INLINE:UNASKED", FINDING_INFO,
 					"A request has more inline data than the program asked for",
 					"ibv_create_qp(3), max_inline_data: a device gives at "
@@ -312,6 +336,11 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_post_send(3), ibv_post_recv(3); ibv_create_qp(3), "
 				      "struct ibv_qp_cap",
 				      "Ask for more in ibv_create_qp(), and use what it returns" },
+	[FINDING_WR_POST_PARTIAL] = { "WR:POST:PARTIAL", FINDING_INFO,
+				      "A list of requests was posted in part",
+				      "ibv_post_send(3), bad_wr: requests before it were posted",
+				      "Look at bad_wr, and wait for the requests that were posted "
+				      "before it" },
 	[FINDING_WR_POST_SINGLE] = { "WR:POST:SINGLE", FINDING_INFO,
 				     "Requests that follow each other are posted one at a time",
 				     "ibv_post_send(3), wr: a list, of which the device is told "
@@ -349,6 +378,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ready",
 				      "Let the peer post receives before messages are sent, or "
 				      "count them (credits)" },
+	[FINDING_WR_RNR_SAVED] = { "WR:RNR:SAVED", FINDING_WARNING,
+				   "A message finds no receive, and only its retries save it",
+				   "ibv_modify_qp(3), rnr_retry and min_rnr_timer; IBTA 9.7.5.2.8, "
+				   "receiver not ready",
+				   "Post receives before the peer may send, or count them "
+				   "(credits)" },
 	[FINDING_WR_SEND_EARLY] = { "WR:SEND:EARLY", FINDING_INFO,
 				    "A message is sent before its peer has posted a receive for it",
 				    "ibv_modify_qp(3), rnr_retry and min_rnr_timer: a message "

@@ -86,6 +86,13 @@ static void attribute_qp_stopped(const struct check_obj *qp)
 	check_guard_remove_qp(qp);
 }
 
+static void attribute_show(struct check_obj *qp)
+{
+	pthread_mutex_lock(&qp->qp.lock);
+	check_board_put(qp);
+	pthread_mutex_unlock(&qp->qp.lock);
+}
+
 void check_modify_done(const struct tap_call *c)
 {
 	const struct ibv_qp_attr *attr = (void *)(uintptr_t)c->args[1];
@@ -100,7 +107,7 @@ void check_modify_done(const struct tap_call *c)
 	if (mask & IBV_QP_SQ_PSN)
 		attribute_compare_psn(qp, attr->sq_psn);
 	if (mask & IBV_QP_QKEY && qp->qp.place)
-		check_board_put(qp);
+		attribute_show(qp);
 	if (!(mask & IBV_QP_STATE))
 		return;
 	if (attr->qp_state == IBV_QPS_RESET)
@@ -108,7 +115,7 @@ void check_modify_done(const struct tap_call *c)
 	else if (attr->qp_state == IBV_QPS_ERR)
 		attribute_qp_stopped(qp);
 	else if (attr->qp_state == IBV_QPS_RTR)
-		check_board_put(qp);
+		attribute_show(qp);
 	else if (attr->qp_state == IBV_QPS_RTS)
 		check_peer_connected(qp);
 }

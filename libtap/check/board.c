@@ -9,6 +9,7 @@
  */
 #include "libtap/check/board.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -106,11 +107,22 @@ static bool board_query_datagrams(const struct check_obj *qp, struct board_attr 
 	return true;
 }
 
+/* Its partition, by the table of its port. */
+static void board_query_pkey(struct ibv_context *ctx, const struct ibv_qp_attr *attr,
+			     struct board_attr *a)
+{
+	__be16 pkey;
+
+	a->pkey_is_known = !ibv_query_pkey(ctx, attr->ah_attr.port_num, attr->pkey_index, &pkey);
+	if (a->pkey_is_known)
+		a->pkey = ntohs(pkey);
+}
+
 /* Reads the attributes of a connected queue pair. Return: false: it has no address. */
 static bool board_query(const struct check_obj *qp, struct board_attr *a)
 {
 	const int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
+			 IBV_QP_PKEY_INDEX | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
 	struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
@@ -125,6 +137,7 @@ static bool board_query(const struct check_obj *qp, struct board_attr *a)
 	if (ibv_query_gid(ibqp->context, attr.ah_attr.port_num, attr.ah_attr.grh.sgid_index,
 			  &a->gid))
 		return false;
+	board_query_pkey(ibqp->context, &attr, a);
 	a->qpn = ibqp->qp_num;
 	a->peer_qpn = attr.dest_qp_num;
 	a->peer_gid = attr.ah_attr.grh.dgid;
@@ -152,9 +165,9 @@ void check_board_put(struct check_obj *qp)
 		/* Readers pass over an odd version. */
 		__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
 		place->attr = attr;
-		store_relaxed(&place->receives, load_relaxed(&qp->qp.receives));
-		store_relaxed(&place->messages, load_relaxed(&qp->qp.messages));
-		store_relaxed(&place->arrived, load_relaxed(&qp->qp.arrived));
+		if (qp->qp.counts == &qp->qp.own_counts)
+			place->counts = qp->qp.own_counts;
+		qp->qp.counts = &place->counts;
 		__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
 	}
 	if (place && !attr.datagrams)
@@ -173,10 +186,13 @@ void check_board_remove(struct check_obj *qp)
 
 	if (!place)
 		return;
+	qp->qp.own_counts = place->counts;
+	qp->qp.counts = &qp->qp.own_counts;
 	qp->qp.place = NULL;
 	__atomic_fetch_add(&place->version, 1, __ATOMIC_ACQ_REL);
 	memset(&place->attr, 0, sizeof(place->attr));
-	store_relaxed(&place->arrived, 0);
+	memset(&place->counts, 0, sizeof(place->counts));
+	store_relaxed(&place->early, 0);
 	store_relaxed(&place->done, place->posted);
 	__atomic_fetch_add(&place->version, 1, __ATOMIC_RELEASE);
 	store_release(&place->owner, 0);

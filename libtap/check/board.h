@@ -39,6 +39,7 @@ struct board_access {
 /**
  * struct board_attr - an RC or UD queue pair that is in IBV_QPS_RTR or IBV_QPS_RTS.
  * @gid: a first one of the port of a UD queue pair, which has no peer
+ * @pkey: if @pkey_is_known
  * @ord: its ordinal in its process; @shared: with an SRQ
  */
 struct board_attr {
@@ -53,6 +54,8 @@ struct board_attr {
 	u32 ord;
 	bool shared;
 	bool datagrams;
+	bool pkey_is_known;
+	u16 pkey;
 	u32 qkey;
 	union ibv_gid more_gids[BOARD_GIDS];
 };
@@ -60,16 +63,16 @@ struct board_attr {
 /**
  * struct board_qp - the place of a queue pair.
  * @owner: process that writes here, 0: free; @version: odd while it changes @attr
- * @receives: that were ever posted; @messages: that were sent; @arrived: whose receives were polled
+ * @early: number of a message that was sent at @early_ns while its peer had no receive; 0: none
  * @done, @posted: numbers of the latest access that is not outstanding any more, and of the latest
  */
 struct board_qp {
 	u32 owner;
 	u32 version;
 	struct board_attr attr;
-	u64 receives;
-	u64 messages;
-	u64 arrived;
+	struct check_counts counts;
+	u64 early;
+	u64 early_ns;
 	u64 done;
 	u64 posted;
 	struct board_access access[BOARD_ACCESSES];
@@ -89,7 +92,9 @@ struct board_gone {
 	u64 len;
 };
 
-/** check_board_put() - a queue pair is connected, or its attributes have changed. */
+/**
+ * check_board_put() - a queue pair is connected, or its attributes have changed; it is locked.
+ */
 void check_board_put(struct check_obj *qp);
 /** check_board_is_reachable() - whether one of this process was ever connected: peers may write. */
 bool check_board_is_reachable(void);

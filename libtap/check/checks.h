@@ -26,7 +26,7 @@ void check_asked_inline(const struct check_obj *qp, u64 bytes);
 /** check_peer_connected() - a queue pair is connected. */
 void check_peer_connected(struct check_obj *qp);
 /** check_peer_receive() - it gets a receive. */
-void check_peer_receive(struct check_obj *qp);
+void check_peer_receive(struct check_obj *qp, u64 wr_id);
 /** check_peer_handle() - an address handle was created. */
 void check_peer_handle(struct check_obj *ah, const struct ibv_ah_attr *attr);
 /** check_peer_datagram() - a datagram is posted to that address. */
@@ -69,6 +69,10 @@ void check_request_fence(const struct check_obj *qp, const struct check_wr *wr, 
 /** check_request_id() - @wr was added. */
 void check_request_id(const struct check_obj *qp, const struct check_queue *q,
 		      const struct check_wr *wr);
+/** check_request_imm() - a request is posted, maybe with immediate data. */
+void check_request_imm(struct check_obj *qp, u64 wr_id, u32 opcode, u32 imm);
+/** check_request_unsignaled() - send requests were posted. */
+void check_request_unsignaled(struct check_obj *qp);
 /** check_request_refused() - say why a post has failed. */
 void check_request_refused(const struct check_obj *qp, const struct tap_post *p);
 /** check_request_ignores() - a request is posted, maybe after others have failed. */
@@ -150,6 +154,12 @@ void check_cq_ending(const void *cq);
 /** check_srq_limited() - ibv_modify_srq() has succeeded; check_srq_ending(): before its end. */
 void check_srq_limited(const struct tap_call *c);
 void check_srq_ending(const void *srq);
+/**
+ * check_context_ending() - before a context is closed, or a queue pair destroyed, whose events go
+ * with it; check_contexts_ending(): the program ends.
+ */
+void check_context_ending(const void *ctx);
+void check_contexts_ending(void);
 /** check_async_event() - an asynchronous event was taken (@by 1), or acknowledged (-1). */
 void check_async_event(const struct ibv_async_event *event, int by);
 /** check_cm_event() - the same of the rdma_cm. */

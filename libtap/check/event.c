@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define EVENT_WAIT_NS  1000000000ull /* until another thread has acknowledged */
@@ -89,6 +90,40 @@ static bool event_channel_blocks(const struct ibv_comp_channel *channel)
 
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
+
+/* --- asynchronous events that nobody reads --- */
+
+static bool event_report_unread(struct check_obj *c, void *arg)
+{
+	const struct ibv_context *ctx = (void *)(uintptr_t)c->tap->key;
+	struct pollfd waiting = { .fd = ctx->async_fd, .events = POLLIN };
+
+	(void)arg;
+	if (c->ctx.reads_events || syscall(SYS_poll, &waiting, 1UL, 0L) != 1)
+		return false;
+	/* Once. */
+	c->ctx.reads_events = true;
+	check_report(FINDING_DEVICE_EVENT_UNREAD,
+		     (struct check_other){ "context opened", c->stack },
+		     "ctx%u has asynchronous events, and the program has never read any", c->ord);
+	return false;
+}
+
+void check_context_ending(const void *ctx)
+{
+	struct check_obj *c = check_obj_find(VOBJ_CTX, ctx);
+
+	if (c && check_report_is_on(FINDING_DEVICE_EVENT_UNREAD))
+		event_report_unread(c, NULL);
+}
+
+void check_contexts_ending(void)
+{
+	if (check_report_is_on(FINDING_DEVICE_EVENT_UNREAD))
+		check_obj_for_each(VOBJ_CTX, event_report_unread, NULL);
+}
+
+/* --- events of CQs --- */
 
 /* Events are counted before the program sees them: more cannot be acknowledged. */
 static void event_cq_acked(struct check_obj *c, u32 n)

@@ -121,11 +121,32 @@ struct check_performance {
 };
 
 /**
+ * struct check_imm - immediate data of a queue pair. @small: number of values, each other than the
+ *	one before and than 0, that are small in the CPU's byte order; @latest: of them
+ * @others: it has had larger ones
+ */
+struct check_imm {
+	u32 small;
+	u32 latest;
+	bool others;
+};
+
+/**
+ * struct check_counts - messages of a queue pair. @receives: that were ever posted; @messages: that
+ *	were ever sent
+ * @arrived: whose receives were polled, BOARD_ALL: nobody counts them
+ */
+struct check_counts {
+	u64 receives;
+	u64 messages;
+	u64 arrived;
+};
+
+/**
  * struct check_qp - @sig_all, @cap: as created; @shared: with an SRQ. @lock protects the queues.
  * @asked_inline: max_inline_data that the program has asked for
  * @place: on the board; @peer_place: of its peer, if known
- * @receives: that were ever posted; @messages: that were ever sent; @arrived: whose receives were
- *	polled, BOARD_ALL: nobody counts them
+ * @counts: those of @place, or @own_counts if it has none
  * @sought: a message has arrived before it had a place
  * @sends_ready, @receives_ready: it was in a state that takes such requests
  */
@@ -141,11 +162,11 @@ struct check_qp {
 	u32 asked_inline;
 	struct board_qp *place;
 	const struct board_qp *peer_place;
-	u64 receives;
-	u64 messages;
-	u64 arrived;
+	struct check_counts *counts;
+	struct check_counts own_counts;
 	bool sought;
 	struct check_performance performance;
+	struct check_imm imm;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
 };
@@ -207,10 +228,14 @@ struct check_ah {
 	union ibv_gid gid;
 };
 
-/** struct check_ctx - @asked_device, @asked_port: by ibv_query_device(), ibv_query_port(). */
+/**
+ * struct check_ctx - @asked_device, @asked_port: by ibv_query_device(), ibv_query_port()
+ * @reads_events: by ibv_get_async_event()
+ */
 struct check_ctx {
 	bool asked_device;
 	bool asked_port;
+	bool reads_events;
 };
 
 /** struct check_srq - @has_limit: the program has set srq_limit. */

@@ -32,6 +32,22 @@ static void peer_compare_mtu(const struct board_attr *a, const char *a_name,
 		     a_name, 128u << a->path_mtu, b_name, 128u << b->path_mtu);
 }
 
+#define PEER_PKEY_MEMBER 0x8000u /* a full member of its partition */
+
+static void peer_compare_pkeys(const struct board_attr *a, const char *a_name,
+			       const struct board_attr *b, const char *b_name)
+{
+	bool same = !((a->pkey ^ b->pkey) & ~PEER_PKEY_MEMBER);
+
+	if (!a->pkey_is_known || !b->pkey_is_known ||
+	    (same && (a->pkey | b->pkey) & PEER_PKEY_MEMBER))
+		return;
+	check_report(FINDING_QP_PKEY_PEER, (struct check_other){ NULL, 0 },
+		     "%s has P_Key 0x%x, and its peer %s has 0x%x: each drops the packets of the "
+		     "other one",
+		     a_name, a->pkey, b_name, b->pkey);
+}
+
 /* Names a queue pair: by its ordinal, and the process if it is another one. */
 static void peer_name(char *name, size_t size, const struct board_qp *place,
 		      const struct board_attr *attr)
@@ -50,7 +66,9 @@ void check_peer_connected(struct check_obj *qp)
 	char name[2][48];
 	struct board_attr a, b;
 
+	pthread_mutex_lock(&qp->qp.lock);
 	check_board_put(qp);
+	pthread_mutex_unlock(&qp->qp.lock);
 	if (!qp->qp.place || !check_board_read(qp->qp.place, &a))
 		return;
 	peer = check_board_find_peer(qp, &b);
@@ -60,24 +78,56 @@ void check_peer_connected(struct check_obj *qp)
 	peer_name(name[1], sizeof(name[1]), peer, &b);
 	peer_compare_reads(&a, name[0], &b, name[1]);
 	peer_compare_reads(&b, name[1], &a, name[0]);
+	peer_compare_pkeys(&a, name[0], &b, name[1]);
 	peer_compare_mtu(&a, name[0], &b, name[1]);
 	peer_compare_mtu(&b, name[1], &a, name[0]);
 }
 
 /* --- receives --- */
 
-void check_peer_receive(struct check_obj *qp)
-{
-	u64 all = __atomic_add_fetch(&qp->qp.receives, 1, __ATOMIC_RELAXED);
+/*
+ * A message is sent once it is posted to an empty queue. After so long it has reached its peer, and
+ * was refused there.
+ */
+#define PEER_LATE_NS 1000000u
 
-	if (qp->qp.place)
-		store_relaxed(&qp->qp.place->receives, all);
+/* Whether a message of the peer has waited for this receive. */
+static void peer_check_late(struct check_obj *qp, u64 wr_id)
+{
+	const struct board_qp *peer;
+	struct board_attr attr;
+	char name[48];
+	u64 late;
+
+	peer = check_board_find_peer(qp, &attr);
+	if (!peer || load_acquire(&peer->early) != qp->qp.counts->receives)
+		return;
+	late = tap_now() - load_relaxed(&peer->early_ns);
+	if (late < PEER_LATE_NS)
+		return;
+	peer_name(name, sizeof(name), peer, &attr);
+	check_report(FINDING_WR_RNR_SAVED, (struct check_other){ NULL, 0 },
+		     "qp%u: receive wr_id 0x%llx is posted %llu ms after message %llu of %s, which "
+		     "found none: only its retries save it",
+		     qp->ord, (unsigned long long)wr_id, (unsigned long long)(late / 1000000),
+		     (unsigned long long)qp->qp.counts->receives, name);
+}
+
+void check_peer_receive(struct check_obj *qp, u64 wr_id)
+{
+	struct check_counts *counts = qp->qp.counts;
+
+	store_relaxed(&counts->receives, counts->receives + 1);
+	/* Only a message that finds no receive waits for one. */
+	if (qp->qp.place && !qp->qp.rq.lost && !qp->qp.rq.n && !qp->tap->datagrams &&
+	    check_report_is_on(FINDING_WR_RNR_SAVED))
+		peer_check_late(qp, wr_id);
 }
 
 void check_peer_refused(struct check_obj *qp)
 {
 	/* How many were sent is not known any more: none is early. */
-	qp->qp.messages = 0;
+	store_release(&qp->qp.counts->messages, 0);
 }
 
 static bool peer_is_message(u32 opcode)
@@ -86,30 +136,47 @@ static bool peer_is_message(u32 opcode)
 	       opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+static bool peer_wants_early(void)
+{
+	return check_report_is_on(FINDING_WR_SEND_EARLY) ||
+	       check_report_is_on(FINDING_WR_RNR_SAVED);
+}
+
+/* Shows the peer that a message needs its next receive, unless others are to be sent before. */
+static void peer_show_early(struct check_obj *qp, u64 number)
+{
+	struct board_qp *place = qp->qp.place;
+
+	if (qp->qp.sq.lost || qp->qp.sq.n)
+		return;
+	store_relaxed(&place->early_ns, tap_now());
+	store_release(&place->early, number);
+}
+
 void check_peer_send(struct check_obj *qp, u64 wr_id, u32 opcode)
 {
+	struct check_counts *counts = qp->qp.counts;
 	const struct board_qp *peer;
 	struct board_attr attr;
 	u64 receives;
 
 	if (!peer_is_message(opcode))
 		return;
-	qp->qp.messages++;
-	if (qp->qp.place)
-		store_release(&qp->qp.place->messages, qp->qp.messages);
-	if (!check_report_is_on(FINDING_WR_SEND_EARLY) || !qp->qp.place || qp->tap->datagrams)
+	store_release(&counts->messages, counts->messages + 1);
+	if (!peer_wants_early() || !qp->qp.place || qp->tap->datagrams)
 		return;
 	peer = check_board_find_peer(qp, &attr);
 	if (!peer || attr.shared)
 		return;
-	receives = load_relaxed(&peer->receives);
-	if (qp->qp.messages > receives)
-		check_report(
-			FINDING_WR_SEND_EARLY, (struct check_other){ NULL, 0 },
-			"qp%u, wr_id 0x%llx: message %llu is sent, and its peer has posted %llu "
-			"receives until now",
-			qp->ord, (unsigned long long)wr_id, (unsigned long long)qp->qp.messages,
-			(unsigned long long)receives);
+	receives = load_relaxed(&peer->counts.receives);
+	if (counts->messages <= receives)
+		return;
+	peer_show_early(qp, counts->messages);
+	check_report(FINDING_WR_SEND_EARLY, (struct check_other){ NULL, 0 },
+		     "qp%u, wr_id 0x%llx: message %llu is sent, and its peer has posted %llu "
+		     "receives until now",
+		     qp->ord, (unsigned long long)wr_id, (unsigned long long)counts->messages,
+		     (unsigned long long)receives);
 }
 
 void check_peer_explain(struct check_obj *qp, const struct check_wr *wr)

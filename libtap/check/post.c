@@ -77,6 +77,7 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 	}
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
 	check_peer_send(qp, new.wr_id, new.opcode);
+	check_request_imm(qp, new.wr_id, new.opcode, wr->imm_data);
 	if (wr->send_flags & IBV_SEND_INLINE)
 		check_asked_inline(qp, new.bytes);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
@@ -94,7 +95,7 @@ static void post_add_receive(struct check_obj *qp, const struct ibv_recv_wr *wr,
 {
 	struct check_wr new = { .wr_id = wr->wr_id, .stack = stack }, *to;
 
-	check_peer_receive(qp);
+	check_peer_receive(qp, wr->wr_id);
 	to = check_queue_add(qp, &qp->qp.rq, &new);
 	if (to) {
 		post_set_sges(qp, to, wr->sg_list, (size_t)wr->num_sge);
@@ -225,6 +226,8 @@ void check_post_end(struct tap_post *p)
 	check_thread_leave(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);
 	if (!p->ret) {
 		post_check_cq(p->queue == TAP_SEND ? qp->qp.scq : qp->qp.rcq);
+		if (p->queue == TAP_SEND)
+			check_request_unsignaled(qp);
 		return;
 	}
 	check_request_refused(qp, p);
@@ -257,6 +260,7 @@ static void post_add_batch_op(struct check_obj *qp, const struct ibv_qp_ex *ex,
 
 	check_request_target(qp, new.wr_id, new.opcode, new.raddr);
 	check_peer_send(qp, new.wr_id, new.opcode);
+	check_request_imm(qp, new.wr_id, new.opcode, op->imm);
 	to = check_queue_add(qp, &qp->qp.sq, &new);
 	if (to) {
 		check_performance_added(qp, to);
@@ -327,6 +331,7 @@ void check_wr_batch_end(struct tap_batch *b)
 	check_performance_post(qp, qp->qp.sq.batch == 1);
 	if (!b->abort && !b->ret) {
 		post_check_cq(qp->qp.scq);
+		check_request_unsignaled(qp);
 		return;
 	}
 	pthread_mutex_lock(&qp->qp.lock);

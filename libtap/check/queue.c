@@ -179,6 +179,7 @@ void check_qp_new(struct check_obj *c)
 
 	memset(&init, 0, sizeof(init));
 	pthread_mutex_init(&c->qp.lock, NULL);
+	c->qp.counts = &c->qp.own_counts;
 	c->qp.scq = qp->send_cq;
 	c->qp.rcq = qp->recv_cq;
 	if (ibv_query_qp(qp, &attr, IBV_QP_CAP, &init)) {
@@ -225,9 +226,9 @@ void check_qp_clear(struct check_obj *c)
 	queue_clear(c, &c->qp.sq);
 	queue_clear(c, &c->qp.rq);
 	c->qp.sends_ready = c->qp.receives_ready = false;
-	c->qp.receives = c->qp.messages = c->qp.arrived = 0;
 	c->qp.sought = false;
 	check_board_remove(c);
+	memset(&c->qp.own_counts, 0, sizeof(c->qp.own_counts));
 	pthread_mutex_unlock(&c->qp.lock);
 }
 

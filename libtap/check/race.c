@@ -76,7 +76,7 @@ static bool race_is_known(const struct board_qp *place, const struct board_attr 
 	struct board_attr peer_attr;
 	const struct board_qp *peer = check_board_peer_of(attr, &peer_attr);
 
-	return load_acquire(peer ? &peer->arrived : &place->messages) > a->messages;
+	return load_acquire(peer ? &peer->counts.arrived : &place->counts.messages) > a->messages;
 }
 
 static void race_report(const struct check_obj *qp, const struct board_access *a,
@@ -133,7 +133,7 @@ void check_race_posted(struct check_obj *qp, struct check_wr *wr)
 	struct board_access a = {
 		.addr = wr->raddr,
 		.len = wr->bytes,
-		.messages = qp->qp.messages,
+		.messages = qp->qp.counts->messages,
 		.wr_id = wr->wr_id,
 		.rkey = wr->rkey,
 		.kind = race_kind(wr->opcode),
@@ -240,19 +240,14 @@ void check_race_failed(const struct check_obj *qp)
 		store_release(&qp->qp.place->done, load_relaxed(&qp->qp.place->posted));
 }
 
-static void race_set_arrived(struct check_obj *qp, u64 n)
-{
-	store_relaxed(&qp->qp.arrived, n);
-	if (qp->qp.place)
-		store_release(&qp->qp.place->arrived, n);
-}
-
 /* A queue pair that the rdma_cm has connected, and that sends nothing, has no place yet. */
 void check_race_arrived(struct check_obj *qp)
 {
-	if (qp->qp.arrived == BOARD_ALL)
+	struct check_counts *counts = qp->qp.counts;
+
+	if (counts->arrived == BOARD_ALL)
 		return;
-	race_set_arrived(qp, qp->qp.arrived + 1);
+	store_release(&counts->arrived, counts->arrived + 1);
 	if (qp->qp.place || qp->qp.sought)
 		return;
 	qp->qp.sought = true;
@@ -261,5 +256,5 @@ void check_race_arrived(struct check_obj *qp)
 
 void check_race_arrive_unseen(struct check_obj *qp)
 {
-	race_set_arrived(qp, BOARD_ALL);
+	store_release(&qp->qp.counts->arrived, BOARD_ALL);
 }

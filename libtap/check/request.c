@@ -2,11 +2,13 @@
 /*
  * Mistakes that a work request shows when it is posted: the state of its queue pair, the target of
  * an atomic, memory to which an outstanding READ still writes, a wr_id that is taken, more segments
- * than the queue pair has, and posts that go on although every request fails.
+ * than the queue pair has, immediate data in the CPU's byte order, a send queue that stays full,
+ * and posts that go on although every request fails.
  */
 #include "libtap/check/checks.h"
 #include "traces/calls/desc.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 
 /* --- the state of the queue pair --- */
@@ -183,6 +185,42 @@ static bool request_explain_receive(const struct check_obj *qp, const struct ibv
 	return true;
 }
 
+/* Requests of a chain before @end. */
+static u32 request_count_sends(const struct ibv_send_wr *wr, const struct ibv_send_wr *end)
+{
+	u32 n = 0;
+
+	for (; wr && wr != end; wr = wr->next)
+		n++;
+	return n;
+}
+
+static u32 request_count_receives(const struct ibv_recv_wr *wr, const struct ibv_recv_wr *end)
+{
+	u32 n = 0;
+
+	for (; wr && wr != end; wr = wr->next)
+		n++;
+	return n;
+}
+
+static void request_report_partial(const struct check_obj *qp, const struct tap_post *p)
+{
+	bool send = p->queue == TAP_SEND;
+	u32 posted = send ? request_count_sends(p->send, p->bad_send)
+			  : request_count_receives(p->recv, p->bad_recv);
+	u32 left = send ? request_count_sends(p->bad_send, NULL)
+			: request_count_receives(p->bad_recv, NULL);
+
+	if (posted)
+		check_report(FINDING_WR_POST_PARTIAL, (struct check_other){ NULL, 0 },
+			     "qp%u: a list of %u %s requests is refused from wr_id 0x%llx on: the "
+			     "%u before it are posted",
+			     qp->ord, posted + left, send ? "send" : "receive",
+			     (unsigned long long)(send ? p->bad_send->wr_id : p->bad_recv->wr_id),
+			     posted);
+}
+
 void check_request_refused(const struct check_obj *qp, const struct tap_post *p)
 {
 	bool send = p->queue == TAP_SEND, known;
@@ -191,6 +229,7 @@ void check_request_refused(const struct check_obj *qp, const struct tap_post *p)
 
 	if (!p->bad)
 		return;
+	request_report_partial(qp, p);
 	known = send ? request_explain_send(qp, p->bad_send, why, sizeof(why))
 		     : request_explain_receive(qp, p->bad_recv, why, sizeof(why));
 	wr_id = send ? p->bad_send->wr_id : p->bad_recv->wr_id;
@@ -199,6 +238,55 @@ void check_request_refused(const struct check_obj *qp, const struct tap_post *p)
 			     (struct check_other){ "queue pair created", qp->stack },
 			     "qp%u refuses wr_id 0x%llx: %s", qp->ord, (unsigned long long)wr_id,
 			     why);
+}
+
+/* --- immediate data --- */
+
+#define REQUEST_IMMS 8u /* different values that are no chance */
+
+static bool request_has_imm(u32 opcode)
+{
+	return opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/*
+ * A small number has its zeros first in network byte order. Values whose zeros are last there, and
+ * that change, are small numbers of a CPU with the lowest byte first.
+ */
+void check_request_imm(struct check_obj *qp, u64 wr_id, u32 opcode, u32 imm)
+{
+	struct check_imm *was = &qp->qp.imm;
+
+	if (likely(!request_has_imm(opcode)) || htonl(1) == 1 || was->others ||
+	    !check_report_is_on(FINDING_WR_IMM_ORDER))
+		return;
+	was->others = imm > UINT16_MAX;
+	if (was->others || !imm || imm == was->latest)
+		return;
+	was->latest = imm;
+	if (++was->small != REQUEST_IMMS)
+		return;
+	check_report(FINDING_WR_IMM_ORDER, (struct check_other){ NULL, 0 },
+		     "qp%u, wr_id 0x%llx: imm_data is 0x%x in the byte order of this CPU, 0x%x in "
+		     "that of the network, and %u others were like that",
+		     qp->ord, (unsigned long long)wr_id, imm, ntohl(imm), REQUEST_IMMS - 1);
+}
+
+/* --- queues --- */
+
+void check_request_unsignaled(struct check_obj *qp)
+{
+	const struct check_queue *q = &qp->qp.sq;
+	bool full;
+
+	pthread_mutex_lock(&qp->qp.lock);
+	full = !q->lost && q->n >= q->cap && !q->n_signaled;
+	pthread_mutex_unlock(&qp->qp.lock);
+	if (full)
+		check_report(FINDING_QP_SQ_UNSIGNALED, (struct check_other){ NULL, 0 },
+			     "qp%u: all %u places of its send queue have unsignaled requests: no "
+			     "completion will make room",
+			     qp->ord, q->cap);
 }
 
 /* --- failures that the program does not notice --- */

@@ -28,6 +28,7 @@ static void check_forked(void)
 static void check_finish(void)
 {
 	check_guard_report();
+	check_contexts_ending();
 	check_obj_report_leaks();
 	check_board_finish();
 	check_report_finish();
@@ -78,6 +79,7 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 	switch (c->call) {
 	case VCALL_ibv_destroy_qp:
 		check_qp_ending(first);
+		check_context_ending(((const struct ibv_qp *)first)->context);
 		check_events_ending(VOBJ_QP, first);
 		break;
 	case VCALL_rdma_destroy_qp:
@@ -88,6 +90,9 @@ static enum tap_verdict check_call_begin(struct tap_call *c)
 		break;
 	case VCALL_ibv_destroy_ah:
 		check_ah_ending(first);
+		break;
+	case VCALL_ibv_close_device:
+		check_context_ending(first);
 		break;
 	case VCALL_ibv_destroy_cq:
 		check_cq_ending(first);
@@ -141,13 +146,22 @@ static void check_call_took_cm_event(const struct rdma_cm_event *event)
 	check_id_event(event);
 }
 
+static void check_call_took_async_event(const struct tap_call *c)
+{
+	struct check_obj *ctx = check_obj_find(VOBJ_CTX, (void *)(uintptr_t)c->args[0]);
+
+	if (ctx)
+		ctx->ctx.reads_events = true;
+	check_async_event((void *)(uintptr_t)c->args[1], 1);
+}
+
 /* Calls that take an event. */
 static void check_call_took_event(const struct tap_call *c)
 {
 	if (c->failed)
 		return;
 	if (c->call == VCALL_ibv_get_async_event)
-		check_async_event((void *)(uintptr_t)c->args[1], 1);
+		check_call_took_async_event(c);
 	else
 		check_call_took_cm_event(*(struct rdma_cm_event *const *)(uintptr_t)c->args[1]);
 }

@@ -57,7 +57,6 @@ events OBJECT:EVENT:UNACKED async_unacked qp[12] is destroyed with 1 event that 
 seeded OBJECT:DESTROY:BUSY busy pd1 is not destroyed \(EBUSY\): qp2 uses it
 seeded CQ:SIZE:OUTSTANDING cq_small cq1 has [0-9]* entries, and
 seeded QP:MODIFY:INVALID modify qp1, .*RESET: attr_mask lacks .*ACCESS_FLAGS
-seeded QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstanding requests
 seeded WR:LKEY:INVALID lkey_outside qp1, wr_id 0x1: sg_list\[0\] .* it ends 16 bytes after mr1
 seeded WR:LKEY:INVALID lkey_stale qp1, wr_id 0x1: sg_list\[0\] .* was that of mr2, which is deregistered
 seeded WR:RKEY:INVALID rkey_stale qp1, wr_id 0x1: remote memory .* was that of mr2, which is deregistered
@@ -73,6 +72,8 @@ requests WR:RECEIVE:SHORT short qp2: a message is longer than receive wr_id 0x1,
 requests WR:RNR:EXCEEDED no_receive qp1, wr_id 0x2: the peer has no receive for it
 requests MR:DEREG:OUTSTANDING datagram_dereg mr2 is deregistered; send request wr_id 0x1 of qp3 still names it
 requests QP:QKEY:PEER qkey qp3, wr_id 0x1: a datagram with Q_Key 0x2 goes to qp3, which has Q_Key 0x1 and drops it
+requests WR:RNR:SAVED rnr_saved qp2: receive wr_id 0x1 is posted [0-9]* ms after message 1 of qp1, which found none
+requests QP:SQ:UNSIGNALED unsignaled qp1: all 8 places of its send queue have unsignaled requests
 requests WC:STATUS:IGNORED ignored qp1: 9 send requests were posted after a completion with IBV_WC_REM_ACCESS_ERR
 requests AH:DESTROY:OUTSTANDING handle_gone ah1 is destroyed; send request wr_id 0x1 of qp3 still names it
 identifiers ID:ACCEPT:DEPTH depth id[0-9]* is accepted with initiator_depth 3: the peer takes 2
@@ -95,6 +96,9 @@ states QP:RNR:INFINITE rnr_retry qp1: rnr_retry is 7
 states QP:RNR:LONGEST rnr_timer qp1: min_rnr_timer is 0
 states QP:PSN:CONSTANT psn qp2 has sq_psn 0x1, as qp1 before
 events CQ:EVENT:UNREAD unread cq1 was armed, and ch1 has an event
+events DEVICE:EVENT:UNREAD async_unread ctx1 has asynchronous events, and the program has never read any
+requests WR:IMM:ORDER imm qp1, wr_id 0x8: imm_data is 0x8 in the byte order of this CPU, 0x8000000 in that of the network
+requests WR:POST:PARTIAL partial qp1: a list of 10 send requests is refused from wr_id 0x8 on: the 8 before it are posted
 events SRQ:LIMIT:NEVER srq_limit srq1 is destroyed, and its srq_limit was never set
 identifiers QP:RETRY:NONE connect_retry id[0-9]*: retry_count is 0
 identifiers QP:RNR:INFINITE connect_rnr id[0-9]*: rnr_retry_count is 7
@@ -139,6 +143,7 @@ while read -r file name mistake text; do
 	CHECK=(--check="$name")
 	seeds <<<"$file $name $mistake $text"
 done <<'END'
+seeded QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstanding requests
 requests WR:REMOTE:RACE race qp2, wr_id 0x2: a WRITE of .* meets the WRITE wr_id 0x1 of qp1, which is outstanding
 processes WR:REMOTE:RACE process_race qp1, wr_id 0x8: a WRITE of .* meets the WRITE wr_id 0x6 of qp1 of process [0-9]*, which is outstanding
 processes WR:RKEY:INVALID process_stale qp3, wr_id 0x9: remote memory .*: that was the key of mr2 .* of process [0-9]*, which is deregistered
@@ -152,6 +157,13 @@ processes CQ:POLL:CONTENDED contended cq2: 16 polls began while another thread p
 performance CQ:POLL:SINGLE poll_single cq1: 256 polls for one completion
 performance MR:REG:REPEATED registered memory that was registered before is registered again, 64 times
 END
+printf '%s\n' 'max_pkeys 4' 'pkeys 0xffff, 0x8001' >"$TEST_DIR/partitions.conf"
+check "a device of two partitions" "$RDMAEMU" fabric start --fabric partitions --profile "$TEST_DIR/partitions.conf"
+CHECK=(--fabric partitions --check)
+seeds <<'END'
+states QP:PKEY:PEER pkey qp2 has P_Key 0xffff, and its peer qp1 has 0x8001: each drops the packets of the other one
+END
+check "its end" "$RDMAEMU" fabric stop --fabric partitions
 CHECK=(--check)
 # The context, PD, channel, CQ, MR, and two QPs of one line, which a compiler may make two places of.
 check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp[12] exists when the program ends" "[67]"

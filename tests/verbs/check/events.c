@@ -216,12 +216,30 @@ static void seed_async_unacked(struct seed *s)
 	pthread_join(other, NULL);
 }
 
+/* The same event, which goes with the queue pair. */
+static void seed_async_unread(struct seed *s)
+{
+	struct ibv_async_event event;
+
+	seed_open(s, 32);
+	seed_must(!seed_write(s, 1, IBV_SEND_SIGNALED, (uintptr_t)s->buf, s->mr->lkey,
+			      s->mr->rkey ^ 0x5a5a00),
+		  "post");
+	seed_must(seed_poll(s) == IBV_WC_REM_ACCESS_ERR, "status");
+	if (!s->wrong) {
+		seed_must(!ibv_get_async_event(s->ctx, &event), "event");
+		ibv_ack_async_event(&event);
+	}
+	seed_close(s);
+}
+
 static const struct seed_case seeds[] = {
 	{ "notify_lost", seed_notify_lost },
 	{ "notify_partial", seed_notify_partial },
 	{ "notify_epoll", seed_notify_epoll },
 	{ "event_unacked", seed_event_unacked },
 	{ "async_unacked", seed_async_unacked },
+	{ "async_unread", seed_async_unread },
 	{ "unread", seed_unread },
 	{ "surplus", seed_surplus },
 	{ "srq_limit", seed_srq_limit },

@@ -2,8 +2,10 @@
 /* Mistakes with single work requests. */
 #include "tests/lib/c/seed.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A receive in INIT is right, a send is not. */
 static void seed_early(struct seed *s)
@@ -102,6 +104,74 @@ static void seed_no_receive(struct seed *s)
 	seed_must((seed_poll(s) == IBV_WC_SUCCESS) == !s->wrong, "status");
 	if (!s->wrong)
 		seed_poll(s);
+	seed_close(s);
+}
+
+/* The receive is posted long after the message, whose retries go on. */
+static void seed_rnr_saved(struct seed *s)
+{
+	struct rc_opts o = seed_opts;
+
+	o.rnr_retry = 7;
+	seed_open_with(s, 32, &o, &o);
+	if (!s->wrong)
+		seed_must(!seed_receive(s, 1), "post");
+	seed_send(s, 64);
+	usleep(20000);
+	if (s->wrong)
+		seed_must(!seed_receive(s, 1), "post");
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "status");
+	seed_close(s);
+}
+
+static void seed_imm(struct seed *s)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND_WITH_IMM }, *bad;
+	uint32_t i;
+
+	seed_open(s, 32);
+	wr.send_flags = IBV_SEND_SIGNALED;
+	for (i = 1; i < 20; i++) {
+		seed_must(!seed_receive(s, i), "post");
+		wr.wr_id = i;
+		wr.imm_data = s->wrong ? i : htonl(i);
+		seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS,
+			  "status");
+	}
+	seed_close(s);
+}
+
+/* A list of which the queue has no place for the last ones. */
+static void seed_partial(struct seed *s)
+{
+	struct ibv_send_wr wr[SEED_DEPTH + 2], *bad = NULL;
+	int i, n = s->wrong ? SEED_DEPTH + 2 : SEED_DEPTH;
+	struct ibv_sge sge;
+
+	seed_open(s, 32);
+	for (i = 0; i < n; i++) {
+		wr[i] = seed_request(s, &sge, IBV_WR_RDMA_WRITE, (uint64_t)i, 64);
+		wr[i].wr.rdma.remote_addr = (uintptr_t)s->buf + 1024;
+		wr[i].wr.rdma.rkey = s->mr->rkey;
+		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+	}
+	seed_must(!ibv_post_send(s->qp[0], wr, &bad) == !s->wrong, "post");
+	seed_must(bad == (s->wrong ? &wr[SEED_DEPTH] : NULL), "bad_wr");
+	for (i = 0; i < SEED_DEPTH; i++)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "status");
+	seed_close(s);
+}
+
+static void seed_unsignaled(struct seed *s)
+{
+	uint64_t i;
+
+	seed_open(s, 32);
+	for (i = 0; i < SEED_DEPTH; i++)
+		seed_must(!seed_write_buf(s, i, i || s->wrong ? 0 : IBV_SEND_SIGNALED), "post");
+	if (!s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "status");
 	seed_close(s);
 }
 
@@ -342,6 +412,10 @@ static const struct seed_case seeds[] = {
 	{ "send_early", seed_send_early },
 	{ "no_receive", seed_no_receive },
 	{ "no_fence", seed_no_fence },
+	{ "rnr_saved", seed_rnr_saved },
+	{ "imm", seed_imm },
+	{ "partial", seed_partial },
+	{ "unsignaled", seed_unsignaled },
 	{ "race", seed_race },
 	{ "wr_id", seed_wr_id },
 	{ "inline_large", seed_inline_large },

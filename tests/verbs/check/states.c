@@ -54,6 +54,37 @@ static void seed_mtu(struct seed *s)
 	seed_connect_with(s, &o);
 }
 
+/* Connects again, where the first queue pair has this partition. */
+static void seed_connect_partition(struct seed *s, uint16_t pkey_index)
+{
+	struct rc_addr addr[2] = { 0 };
+	struct ibv_qp_attr attr;
+	union ibv_gid gid;
+	int index = rc_gid(s->ctx, &gid), i, mask;
+
+	for (i = 0; i < 2; i++) {
+		addr[i] = (struct rc_addr){ .qpn = s->qp[i]->qp_num, .gid = gid };
+		attr.qp_state = IBV_QPS_RESET;
+		seed_must(!ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE), "RESET");
+	}
+	for (i = 0; i < 2; i++) {
+		mask = rc_to(IBV_QPS_INIT, &seed_opts, NULL, 0, 0, &attr);
+		attr.pkey_index = i ? 0 : pkey_index;
+		seed_must(!ibv_modify_qp(s->qp[i], &attr, mask), "INIT");
+		mask = rc_to(IBV_QPS_RTR, &seed_opts, &addr[!i], index, 0, &attr);
+		seed_must(!ibv_modify_qp(s->qp[i], &attr, mask), "RTR");
+		mask = rc_to(IBV_QPS_RTS, &seed_opts, NULL, 0, 0, &attr);
+		seed_must(!ibv_modify_qp(s->qp[i], &attr, mask), "RTS");
+	}
+}
+
+static void seed_pkey(struct seed *s)
+{
+	seed_open(s, 32);
+	seed_connect_partition(s, s->wrong ? 1 : 0);
+	seed_close(s);
+}
+
 static void seed_psn(struct seed *s)
 {
 	struct rc_opts o = seed_opts;
@@ -134,7 +165,7 @@ static const struct seed_case seeds[] = {
 	{ "reads", seed_reads },	 { "mtu", seed_mtu },
 	{ "cq_depth", seed_cq_depth },	 { "psn", seed_psn },
 	{ "port", seed_port },		 { "srq", seed_srq },
-	{ "fields", seed_fields },
+	{ "fields", seed_fields },	 { "pkey", seed_pkey },
 };
 
 int main(int argc, char **argv)
