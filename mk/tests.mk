@@ -172,7 +172,7 @@ $(CM_BIN): $(CM_COMMON)
 $(filter $(T)/app_check_%,$(APP_BIN)): $(call objs,tests/lib/c/seed.c)
 $(CM_BIN) $(T)/app_check_identifiers: APP_LIBS := -lrdmacm
 $(T)/app_device_beside: APP_LIBS := -lcunit
-$(T)/app_cm_beside: APP_LIBS := -lrdmacm -lcunit
+$(T)/app_cm_beside $(T)/app_cm_beside_fields: APP_LIBS := -lrdmacm -lcunit
 $(APP_BIN):
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -323,7 +323,7 @@ GUESTS ?= bookworm
 test-real: ## compare programs on rxe and siw with and without rdmaemu, in guests of Debian suites GUESTS=; needs root
 	@$(if $(NO_DEPS),:,tests/deps.sh guest)
 	@$(MAKE) --no-print-directory all $(LIB_TOOLS) \
-		$(addprefix $(T)/app_,cm_beside cm_sizes device_sequences device_unplug)
+		$(addprefix $(T)/app_,cm_beside cm_beside_fields cm_sizes device_sequences device_unplug)
 	@for suite in $(GUESTS); do \
 		echo "# $$suite"; \
 		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/all $(GUEST_TESTS) || exit; \

@@ -262,6 +262,7 @@ int both_rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src, struct s
 	if (source_bind(b, src, dst))
 		return -1;
 	side = cm_both_id_side(b);
+	cm_both_id_push(b);
 	ret = CM_SIDE_CALL(side, rdma_resolve_addr, b->side[side], src, dst, timeout_ms);
 	cm_both_id_pull(b);
 	if (ret && (bound == CM_BOUND_BOTH || !src || cm_addr_is_wildcard(src)))
@@ -287,6 +288,7 @@ int both_rdma_listen(struct rdma_cm_id *id, int backlog)
 	if (!b->bound && cm_both_id_bind(b, (struct sockaddr *)&any))
 		return -1;
 	side = cm_both_id_side(b);
+	cm_both_id_push(b);
 	ret = CM_SIDE_CALL(side, rdma_listen, b->side[side], backlog);
 	if (!ret && b->bound == CM_BOUND_BOTH)
 		ret = CM_SIDE_CALL(SIDE_EMULATED, rdma_listen, b->side[SIDE_EMULATED], backlog);

@@ -4,14 +4,17 @@
  *
  * A program creates an identifier before it says which device it means. So each identifier of the
  * program is one of the dispatcher's, with one of each library below it, until an address decides
- * (bind.c). Its public fields are copies of those of the library's identifier. The context of a
- * library's identifier is the dispatcher's, which is how events find it (event.c).
+ * (bind.c). Its public fields are copies of those of the library's identifier, and what the program
+ * writes there goes to the library (fields.c). The context of a library's identifier is the
+ * dispatcher's, which is how events find it (event.c).
  */
 #ifndef LIBDISPATCH_CM_CM_H
 #define LIBDISPATCH_CM_CM_H
 
 #include "libdispatch/cm/known.h"
 #include "libshim/interpose/export.h"
+
+#include <pthread.h>
 
 /**
  * struct cm_both_channel - an event channel of the program. @ch.fd is an epoll descriptor over the
@@ -35,19 +38,39 @@ enum cm_bound {
 };
 
 /**
+ * struct cm_both_event - an event of the program, @ev.
+ * @below: that of the library @side; NULL: there is none, or the program has acknowledged it
+ * @of: the synchronous identifier that it is part of; NULL: it is one of a channel
+ */
+struct cm_both_event {
+	struct rdma_cm_event ev;
+	struct rdma_cm_event *below;
+	enum cm_side side;
+	struct cm_both_id *of;
+	struct cm_known known;
+};
+
+/**
  * struct cm_both_id - an identifier of the program, @id.
+ * @shown: what the fields of @id have been set to. A field that is different is the program's own,
+ *	and goes to the library.
  * @side: those of the libraries; NULL: it has none there
  * @own: the channel of a synchronous identifier, over the libraries'. A program may destroy
  *	its own channel before the identifiers on it, so this says whose it is.
  * @bound: enum cm_bound
+ * @request: of a listener with both libraries, the one that the latest rdma_get_request() called
  * @event: of a synchronous identifier, what @id.event points to
+ * @lock: of @shown and @event, and of writing the fields of @id
  */
 struct cm_both_id {
 	struct rdma_cm_id id;
+	struct rdma_cm_id shown;
 	struct rdma_cm_id *side[SIDES];
 	struct cm_both_channel *own;
 	u32 bound;
-	struct rdma_cm_event event;
+	enum cm_side request;
+	struct cm_both_event event;
+	pthread_mutex_t lock;
 	struct cm_known known;
 };
 
@@ -85,8 +108,6 @@ void cm_both_channel_free(struct cm_both_channel *c);
 
 /** cm_both_id_side() - the library that a call on the identifier is for. */
 enum cm_side cm_both_id_side(const struct cm_both_id *b);
-/** cm_both_id_pull() - copy the public fields of the library's identifier. Keeps errno. */
-void cm_both_id_pull(struct cm_both_id *b);
 /**
  * cm_both_id_wrap() - an identifier for one that a library has created, bound.
  * @channel: NULL: it is synchronous. Return: NULL with errno
@@ -97,6 +118,20 @@ struct cm_both_id *cm_both_id_wrap(struct rdma_cm_id *below, enum cm_side side,
 void cm_both_id_free(struct cm_both_id *b);
 /** cm_both_id_unbind() - make the library's identifier anew. Return: 0, or -1 with errno */
 int cm_both_id_unbind(struct cm_both_id *b, enum cm_side side);
+
+/* --- fields.c --- */
+
+/** cm_both_id_push() - the library gets the fields that the program has written. Keeps errno. */
+void cm_both_id_push(struct cm_both_id *b);
+/**
+ * cm_both_id_pull() - push, and copy the public fields of the library's identifier. Keeps errno.
+ */
+void cm_both_id_pull(struct cm_both_id *b);
+/**
+ * cm_both_id_ack() - acknowledge the event of a synchronous identifier.
+ * Return: 0; -1 with errno, EINVAL: it has none
+ */
+int cm_both_id_ack(struct cm_both_id *b);
 
 /* --- bind.c --- */
 
@@ -113,5 +148,7 @@ bool cm_addr_is_wildcard(const struct sockaddr *addr);
 
 /** cm_event_translate() - the event as the program shall see it: with its own identifiers. */
 void cm_event_translate(struct rdma_cm_event *to, const struct rdma_cm_event *below);
+/** cm_event_brings_id() - whether the event is a request, which has an identifier of its own. */
+bool cm_event_brings_id(const struct rdma_cm_event *below);
 
 #endif

@@ -122,6 +122,7 @@ void both_rdma_destroy_ep(struct rdma_cm_id *id)
 		return;
 	}
 	b = cm_both_id_of(id);
+	cm_both_id_push(b);
 	for (side = 0; side < SIDES; side++)
 		if (b->side[side])
 			CM_SIDE_DO(side, rdma_destroy_ep, b->side[side]);
@@ -143,6 +144,26 @@ static enum cm_side request_side(const struct cm_both_id *b)
 	return ready[SIDE_REAL].revents ? SIDE_REAL : SIDE_EMULATED;
 }
 
+/* The call acknowledges the event of the library that it asks; that of the other one goes, too. */
+static void request_begin(struct cm_both_id *b, enum cm_side side)
+{
+	cm_both_id_push(b);
+	if (b->event.below && b->event.side != side)
+		cm_both_id_ack(b);
+	b->request = side;
+}
+
+/* A request that cannot get its queue pair is in the listener's event, with its identifier. */
+static void request_failed(struct cm_both_id *b, enum cm_side side)
+{
+	const struct rdma_cm_event *event = b->side[side]->event;
+	int saved = errno;
+
+	if (event && cm_event_brings_id(event) && event->id->context == b)
+		(void)cm_both_id_wrap(event->id, side, NULL, b->id.context);
+	errno = saved;
+}
+
 /**
  * rdma_get_request() - rdma_get_request(3).
  * Return: 0, or -1 with errno
@@ -156,12 +177,16 @@ int both_rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_get_request, listen, id);
-	side = request_side(cm_both_id_of(listen));
+	b = cm_both_id_of(listen);
+	side = request_side(b);
 	if (side == SIDE_NONE)
 		return -1;
-	ret = CM_SIDE_CALL(side, rdma_get_request, cm_both_id_of(listen)->side[side], &below);
-	/* An event that is no request is the listener's. */
-	cm_both_id_pull(cm_both_id_of(listen));
+	request_begin(b, side);
+	ret = CM_SIDE_CALL(side, rdma_get_request, b->side[side], &below);
+	if (ret)
+		request_failed(b, side);
+	/* An event that is no request, or of one that has failed, is the listener's. */
+	cm_both_id_pull(b);
 	if (ret)
 		return -1;
 	b = cm_both_id_wrap(below, side, NULL, listen->context);

@@ -14,14 +14,6 @@
 CM_EXPORT(int, rdma_get_cm_event, struct rdma_event_channel *channel, struct rdma_cm_event **event);
 CM_EXPORT(int, rdma_ack_cm_event, struct rdma_cm_event *event);
 
-/** struct cm_both_event - an event of the program, and that of the library */
-struct cm_both_event {
-	struct rdma_cm_event ev;
-	struct rdma_cm_event *below;
-	enum cm_side side;
-	struct cm_known known;
-};
-
 static struct rdma_cm_id *event_id(const struct rdma_cm_id *below)
 {
 	struct cm_both_id *b = below ? below->context : NULL;
@@ -36,7 +28,7 @@ void cm_event_translate(struct rdma_cm_event *to, const struct rdma_cm_event *be
 	to->listen_id = event_id(below->listen_id);
 }
 
-static bool event_brings_id(const struct rdma_cm_event *below)
+bool cm_event_brings_id(const struct rdma_cm_event *below)
 {
 	return below->event == RDMA_CM_EVENT_CONNECT_REQUEST;
 }
@@ -48,7 +40,7 @@ static struct cm_both_event *event_wrap(struct rdma_cm_event *below, enum cm_sid
 
 	if (!e)
 		return NULL;
-	if (event_brings_id(below)) {
+	if (cm_event_brings_id(below)) {
 		listener = event_id(below->listen_id);
 		if (!cm_both_id_wrap(below->id, side, listener->channel, listener->context)) {
 			free(e);
@@ -68,7 +60,7 @@ static struct cm_both_event *event_wrap(struct rdma_cm_event *below, enum cm_sid
 /* The program cannot have the event, and so nobody would destroy the identifier that it brings. */
 static void event_refuse(struct rdma_cm_event *below, enum cm_side side)
 {
-	struct rdma_cm_id *brought = event_brings_id(below) ? below->id : NULL;
+	struct rdma_cm_id *brought = cm_event_brings_id(below) ? below->id : NULL;
 
 	CM_SIDE_CALL(side, rdma_ack_cm_event, below);
 	if (brought)
@@ -157,6 +149,8 @@ int both_rdma_ack_cm_event(struct rdma_cm_event *event)
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_ack_cm_event, event);
+	if (e->of)
+		return cm_both_id_ack(e->of);
 	if (CM_SIDE_CALL(e->side, rdma_ack_cm_event, e->below))
 		return -1;
 	cm_known_remove(&e->known);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The functions of librdmacm that are about one identifier, which has chosen its library: the call
- * gets the library's identifier, and the program's gets its public fields. One signature forwards
+ * gets the library's identifier, with what the program has written into its own, and the program's
+ * gets the public fields. One signature forwards
  * them all, as in libdispatch/forward.c.
  */
 #include "libdispatch/cm/cm.h"
@@ -51,6 +52,7 @@
                                                                                                    \
 		if (within == SIDE_NONE) {                                                         \
 			id = (struct cm_both_id *)(uintptr_t)a;                                    \
+			cm_both_id_push(id);                                                       \
 			side = cm_both_id_side(id);                                                \
 			a = (uintptr_t)id->side[side];                                             \
 		}                                                                                  \

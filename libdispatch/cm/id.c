@@ -5,7 +5,6 @@
  */
 #include "libdispatch/cm/cm.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 CM_EXPORT(int, rdma_create_id, struct rdma_event_channel *channel, struct rdma_cm_id **id,
@@ -21,59 +20,18 @@ enum cm_side cm_both_id_side(const struct cm_both_id *b)
 	return SIDE_REAL;
 }
 
-/* The dispatcher knows emulated objects by their device. */
-static void id_remember_device(const struct cm_both_id *b, enum cm_side side)
-{
-	const struct rdma_cm_id *below = b->side[side];
-	struct ibv_device *one[] = { below->verbs ? below->verbs->device : NULL, NULL };
-
-	if (side == SIDE_EMULATED && below->verbs != b->id.verbs)
-		emulated_devices_add(one);
-}
-
-/* The context of the CQs that a library makes for an identifier is the identifier. */
-static void id_take_cq(struct cm_both_id *b, const struct rdma_cm_id *below, struct ibv_cq *cq)
-{
-	if (cq && cq->cq_context == below)
-		cq->cq_context = &b->id;
-}
-
-#define AFTER_CONTEXT offsetof(struct rdma_cm_id, qp)
-_Static_assert(offsetof(struct rdma_cm_id, context) + sizeof(void *) == AFTER_CONTEXT,
-	       "the channel and the context, which are the program's, stand before the QP");
-
-/* Another thread of the program may read the fields: it never sees what is the library's. */
-void cm_both_id_pull(struct cm_both_id *b)
-{
-	enum cm_side side = cm_both_id_side(b);
-	const struct rdma_cm_id *below = b->side[side];
-	struct rdma_cm_id now;
-	int saved = errno;
-
-	if (!below)
-		return;
-	id_remember_device(b, side);
-	id_take_cq(b, below, below->send_cq);
-	id_take_cq(b, below, below->recv_cq);
-	now = *below;
-	if (now.event) {
-		cm_event_translate(&b->event, now.event);
-		now.event = &b->event;
-	}
-	b->id.verbs = now.verbs;
-	memcpy((char *)&b->id + AFTER_CONTEXT, (char *)&now + AFTER_CONTEXT,
-	       sizeof(now) - AFTER_CONTEXT);
-	errno = saved;
-}
-
 static struct cm_both_id *id_alloc(void)
 {
 	struct cm_both_id *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
+	pthread_mutex_init(&b->lock, NULL);
 	b->known.object = b;
 	cm_known_add(&b->known);
+	b->event.of = b;
+	b->event.known.object = &b->event;
+	cm_known_add(&b->event.known);
 	return b;
 }
 
@@ -81,7 +39,9 @@ void cm_both_id_free(struct cm_both_id *b)
 {
 	if (b->own)
 		cm_both_channel_free(b->own);
+	cm_known_remove(&b->event.known);
 	cm_known_remove(&b->known);
+	pthread_mutex_destroy(&b->lock);
 	free(b);
 }
 
@@ -208,6 +168,7 @@ int both_rdma_destroy_id(struct rdma_cm_id *id)
 
 	if (within != SIDE_NONE)
 		return CM_SIDE_CALL(within, rdma_destroy_id, id);
+	cm_both_id_push(cm_both_id_of(id));
 	if (sides_destroy(cm_both_id_of(id)))
 		return -1;
 	cm_both_id_free(cm_both_id_of(id));

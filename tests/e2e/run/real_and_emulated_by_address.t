@@ -35,6 +35,9 @@ all_ok() {
 	out=$(on 1 "$T/$1" "${@:2}" 2>&1) && ! grep -q '^not ok' <<<"$out" || { tail -n 20 <<<"$out"; return 1; }
 }
 check "one program with identifiers of both" all_ok app_cm_beside 10.77.0.1 10.88.0.1
+check "fields that the program writes" all_ok app_cm_beside_fields 10.77.0.1 10.88.0.1 10.77.0.1
+check "fields that the program writes, with emulated devices alone" limit "$R" run --fabric beside --node e1 -- \
+	"$T/app_cm_beside_fields" 10.88.0.1 10.88.0.1
 check "identifiers and channels that are gone" all_ok app_cm_unknown_id
 for address in 10.77.0.1 10.88.0.1; do
 	check "connections by $address" all_ok app_cm_conn remote $address
