@@ -6,8 +6,9 @@
  * word at a time, takes a quarter of its time. Processors that multiply without carries (PCLMULQDQ)
  * fold a text: a block of 16 bytes that stands n bits before another one has the same CRC as that
  * block after a multiplication by x^n modulo the polynomial, and both can be added. Four blocks are
- * folded at a time, or eight where registers have 256 bits (VPCLMULQDQ), then these into one, and
- * that to the 32 bits of the CRC.
+ * folded at a time, or eight or 16 where registers have 256 bits (VPCLMULQDQ) or 512 (AVX-512 as
+ * well), then these into one, and that to the 32 bits of the CRC. Sums have variables of their own:
+ * compilers keep an array in memory, and each fold would wait for a store.
  * V. Gopal et al., Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction,
  * Intel 2009, derives the constants. Bits are reflected, as in the packet.
  */
@@ -18,15 +19,20 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define BLOCK  16u
-#define BLOCKS (4u * BLOCK)
-#define WIDE   (2u * BLOCK)
-#define WIDES  (4u * WIDE)
-#define FOLDS  __attribute__((target("pclmul,sse4.1")))
-#define TWICE  __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1")))
+#define BLOCK	   16u
+#define BLOCKS	   (4u * BLOCK)
+#define TWO	   (2u * BLOCK)
+#define TWOS	   (4u * TWO)
+#define FOUR	   (4u * BLOCK)
+#define FOURS	   (4u * FOUR)
+#define FOLDS	   __attribute__((target("pclmul,sse4.1")))
+#define FOLDS_TWO  __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1")))
+#define FOLDS_FOUR __attribute__((target("vpclmulqdq,avx512f,avx2,pclmul,sse4.1")))
 
 /* Powers of x modulo the polynomial: the lower half of a block is multiplied by the first. */
 #define BY_1024_BITS 0x000000014a7fe880ll, 0x00000001e88ef372ll
+#define BY_2048_BITS 0x00000001322d1430ll, 0x000000011542778all
+#define BY_256_BITS  0x000000015a546366ll, 0x00000000f1da05aall
 #define BY_512_BITS  0x00000001c6e41596ll, 0x0000000154442bd4ll
 #define BY_128_BITS  0x00000000ccaa009ell, 0x00000001751997d0ll
 #define BY_64_BITS   0, 0x0000000163cd6124ll
@@ -80,65 +86,118 @@ FOLDS static __m128i fold_next(struct folding *t)
 FOLDS static __m128i fold_blocks(u32 state, struct folding *t)
 {
 	const __m128i by_512 = _mm_set_epi64x(BY_512_BITS), by_128 = _mm_set_epi64x(BY_128_BITS);
-	__m128i x[4];
-	u32 i;
+	const u8 *p = t->p, *end = p + t->len / BLOCKS * BLOCKS;
+	__m128i a = fold_load(p), b = fold_load(p + BLOCK);
+	__m128i c = fold_load(p + 2 * BLOCK), d = fold_load(p + 3 * BLOCK);
 
-	for (i = 0; i < 4; i++)
-		x[i] = fold_next(t);
-	x[0] = _mm_xor_si128(x[0], _mm_cvtsi32_si128((int)state));
-	while (t->len >= BLOCKS)
-		for (i = 0; i < 4; i++)
-			x[i] = fold_block(x[i], by_512, fold_next(t));
-	for (i = 1; i < 4; i++)
-		x[i] = fold_block(x[i - 1], by_128, x[i]);
-	return x[3];
+	a = _mm_xor_si128(a, _mm_cvtsi32_si128((int)state));
+	for (p += BLOCKS; p < end; p += BLOCKS) {
+		a = fold_block(a, by_512, fold_load(p));
+		b = fold_block(b, by_512, fold_load(p + BLOCK));
+		c = fold_block(c, by_512, fold_load(p + 2 * BLOCK));
+		d = fold_block(d, by_512, fold_load(p + 3 * BLOCK));
+	}
+	t->len -= (size_t)(p - t->p);
+	t->p = p;
+	b = fold_block(a, by_128, b);
+	c = fold_block(b, by_128, c);
+	return fold_block(c, by_128, d);
 }
 
-TWICE static __m256i fold_next_wide(struct folding *t)
+FOLDS_TWO static __m256i fold_load_two(const u8 *p)
 {
-	__m256i wide = _mm256_loadu_si256((const __m256i *)(const void *)t->p);
-
-	t->p += WIDE;
-	t->len -= WIDE;
-	return wide;
+	return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
-TWICE static __m256i fold_wide(__m256i wide, __m256i by, __m256i onto)
+FOLDS_TWO static __m256i fold_two(__m256i two, __m256i by, __m256i onto)
 {
-	__m256i low = _mm256_clmulepi64_epi128(wide, by, 0x00);
-	__m256i high = _mm256_clmulepi64_epi128(wide, by, 0x11);
+	__m256i low = _mm256_clmulepi64_epi128(two, by, 0x00);
+	__m256i high = _mm256_clmulepi64_epi128(two, by, 0x11);
 
 	return _mm256_xor_si256(_mm256_xor_si256(low, high), onto);
 }
 
-/* The same with eight blocks at a time, two in a register; at least WIDES are left. */
-TWICE static __m128i fold_wides(u32 state, struct folding *t)
+/* The same with eight blocks at a time, two in a register; at least TWOS are left. */
+FOLDS_TWO static __m128i fold_twos(u32 state, struct folding *t)
 {
 	const __m256i by_1024 = _mm256_broadcastsi128_si256(_mm_set_epi64x(BY_1024_BITS));
-	const __m128i by_128 = _mm_set_epi64x(BY_128_BITS);
-	__m256i x[4];
-	__m128i y;
-	u32 i;
+	const __m256i by_256 = _mm256_broadcastsi128_si256(_mm_set_epi64x(BY_256_BITS));
+	const u8 *p = t->p, *end = p + t->len / TWOS * TWOS;
+	__m256i a = fold_load_two(p), b = fold_load_two(p + TWO);
+	__m256i c = fold_load_two(p + 2 * TWO), d = fold_load_two(p + 3 * TWO);
 
-	for (i = 0; i < 4; i++)
-		x[i] = fold_next_wide(t);
-	x[0] = _mm256_xor_si256(x[0], _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)state)));
-	while (t->len >= WIDES)
-		for (i = 0; i < 4; i++)
-			x[i] = fold_wide(x[i], by_1024, fold_next_wide(t));
-	y = _mm256_castsi256_si128(x[0]);
-	y = fold_block(y, by_128, _mm256_extracti128_si256(x[0], 1));
-	for (i = 1; i < 4; i++) {
-		y = fold_block(y, by_128, _mm256_castsi256_si128(x[i]));
-		y = fold_block(y, by_128, _mm256_extracti128_si256(x[i], 1));
+	a = _mm256_xor_si256(a, _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)state)));
+	for (p += TWOS; p < end; p += TWOS) {
+		a = fold_two(a, by_1024, fold_load_two(p));
+		b = fold_two(b, by_1024, fold_load_two(p + TWO));
+		c = fold_two(c, by_1024, fold_load_two(p + 2 * TWO));
+		d = fold_two(d, by_1024, fold_load_two(p + 3 * TWO));
 	}
-	return y;
+	t->len -= (size_t)(p - t->p);
+	t->p = p;
+	b = fold_two(a, by_256, b);
+	c = fold_two(b, by_256, c);
+	d = fold_two(c, by_256, d);
+	return fold_block(_mm256_castsi256_si128(d), _mm_set_epi64x(BY_128_BITS),
+			  _mm256_extracti128_si256(d, 1));
 }
 
-static bool crc_can_fold_wide(size_t len)
+FOLDS_FOUR static __m512i fold_load_four(const u8 *p)
 {
-	return len >= 2 * WIDES && __builtin_cpu_supports("vpclmulqdq") &&
+	return _mm512_loadu_si512((const void *)p);
+}
+
+FOLDS_FOUR static __m512i fold_four(__m512i four, __m512i by, __m512i onto)
+{
+	__m512i low = _mm512_clmulepi64_epi128(four, by, 0x00);
+	__m512i high = _mm512_clmulepi64_epi128(four, by, 0x11);
+
+	return _mm512_xor_si512(_mm512_xor_si512(low, high), onto);
+}
+
+/* The blocks of a register onto its last one. */
+FOLDS_FOUR static __m128i fold_narrow(__m512i four)
+{
+	const __m128i by_128 = _mm_set_epi64x(BY_128_BITS);
+	__m128i x = _mm512_castsi512_si128(four);
+
+	x = fold_block(x, by_128, _mm512_extracti32x4_epi32(four, 1));
+	x = fold_block(x, by_128, _mm512_extracti32x4_epi32(four, 2));
+	return fold_block(x, by_128, _mm512_extracti32x4_epi32(four, 3));
+}
+
+/* The same with 16 blocks at a time, four in a register; at least FOURS are left. */
+FOLDS_FOUR static __m128i fold_fours(u32 state, struct folding *t)
+{
+	const __m512i by_2048 = _mm512_broadcast_i32x4(_mm_set_epi64x(BY_2048_BITS));
+	const __m512i by_512 = _mm512_broadcast_i32x4(_mm_set_epi64x(BY_512_BITS));
+	const u8 *p = t->p, *end = p + t->len / FOURS * FOURS;
+	__m512i a = fold_load_four(p), b = fold_load_four(p + FOUR);
+	__m512i c = fold_load_four(p + 2 * FOUR), d = fold_load_four(p + 3 * FOUR);
+
+	a = _mm512_xor_si512(a, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state)));
+	for (p += FOURS; p < end; p += FOURS) {
+		a = fold_four(a, by_2048, fold_load_four(p));
+		b = fold_four(b, by_2048, fold_load_four(p + FOUR));
+		c = fold_four(c, by_2048, fold_load_four(p + 2 * FOUR));
+		d = fold_four(d, by_2048, fold_load_four(p + 3 * FOUR));
+	}
+	t->len -= (size_t)(p - t->p);
+	t->p = p;
+	b = fold_four(a, by_512, b);
+	c = fold_four(b, by_512, c);
+	return fold_narrow(fold_four(c, by_512, d));
+}
+
+static bool crc_can_fold_twos(size_t len)
+{
+	return len >= 2 * TWOS && __builtin_cpu_supports("vpclmulqdq") &&
 	       __builtin_cpu_supports("avx2");
+}
+
+static bool crc_can_fold_fours(size_t len)
+{
+	return len >= 2 * FOURS && crc_can_fold_twos(len) && __builtin_cpu_supports("avx512f");
 }
 
 /* @len: a multiple of BLOCK, and not 0. @state: the CRC before, without its inversion */
@@ -147,8 +206,10 @@ FOLDS static u32 fold_text(u32 state, const u8 *p, size_t len)
 	struct folding t = { p, len };
 	__m128i x;
 
-	if (crc_can_fold_wide(len))
-		x = fold_wides(state, &t);
+	if (crc_can_fold_fours(len))
+		x = fold_fours(state, &t);
+	else if (crc_can_fold_twos(len))
+		x = fold_twos(state, &t);
 	else if (len >= BLOCKS)
 		x = fold_blocks(state, &t);
 	else

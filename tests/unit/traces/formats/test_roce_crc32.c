@@ -3,7 +3,7 @@
 #include "tests/lib/c/cu.h"
 #include "traces/formats/roce_model.h"
 
-#define LONGEST 700u
+#define LONGEST 1700u
 #define OFFSETS 17u
 
 static u8 text[LONGEST + OFFSETS];
