@@ -195,6 +195,7 @@ int main(int argc, char **argv)
 	streams = (unsigned int)argc - 4;
 	sockets_open(argv);
 	sides_begin();
+	memset(buf, 1, sizeof(buf));
 	pid = peer_start(peer);
 	round_trips();
 	for (i = 4; i < argc; i++)
