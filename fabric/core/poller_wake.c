@@ -17,11 +17,17 @@ void poller_wake_add(struct fabric *f, const struct hca_qp *qp)
 {
 	struct client *cl = qp && qp->client ? f->clients.by_id[qp->client - 1] : NULL;
 
+	f->wake.received = true;
 	if (!cl || cl->wake)
 		return;
 	cl->wake = true;
 	cl->wake_next = f->wake.list;
 	f->wake.list = cl;
+}
+
+void poller_wake_later(struct fabric *f)
+{
+	f->wake.received = true;
 }
 
 /* After the delivery. */
@@ -36,10 +42,11 @@ void poller_wake_all(struct fabric *f)
 	struct client *cl;
 	u64 now;
 
-	if (f->wake.list) {
+	if (f->wake.received) {
 		now = real_ns();
 		f->wake.often = now - f->wake.at < PAUSE_NS ? f->wake.often + 1 : 0;
 		f->wake.at = now;
+		f->wake.received = false;
 	}
 	while ((cl = f->wake.list)) {
 		f->wake.list = cl->wake_next;

@@ -48,6 +48,42 @@ static bool link_answer_fits(struct fabric *f, const struct burst *b, u64 now, u
 	return false;
 }
 
+/* What of a QP changes when its program can find a completion. */
+struct qp_progress {
+	u32 una, state;
+};
+
+static struct qp_progress qp_progress_of(const struct hca_qp *qp)
+{
+	return qp ? (struct qp_progress){ qp->req.una, qp->state } : (struct qp_progress){ 0 };
+}
+
+/*
+ * Whether a burst that has arrived is in the midst of a message, and has ended nothing: its program
+ * would wake up for it, find nothing, and take the CPU from the rest.
+ */
+static bool link_message_goes_on(const struct hca_qp *qp, const struct qp_progress *before,
+				 const struct burst *b)
+{
+	if (!qp || qp->rndv || qp->state != before->state || qp->req.una != before->una)
+		return false;
+	return linkq_key(b).cls == LQ_ANSWER ? b->aeth < AETH_RNR_NAK : !(b->flags & BF_LAST);
+}
+
+/* Deliver a burst to its QP. Return: as hca_input(). */
+static int link_deliver_to_qp(struct fabric *f, const struct burst *b)
+{
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+	const struct qp_progress before = qp_progress_of(qp);
+	int ret = hca_input(&f->engine, b);
+
+	if (!ret && link_message_goes_on(qp, &before, b))
+		poller_wake_later(f);
+	else if (!ret)
+		poller_wake_add(f, qp);
+	return ret;
+}
+
 /* Deliver a burst to its destination. Return: as hca_input(); *next as link_answer_fits(). */
 static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
@@ -64,10 +100,7 @@ static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 
 		return -EAGAIN;
 	if (unlikely(f->chaos) && chaos_send_rnr(f, b, &ret))
 		return ret;
-	ret = hca_input(&f->engine, b);
-	if (!ret)
-		poller_wake_add(f, hca_qp_by_num(f->hca, b->dst_qpn));
-	return ret;
+	return link_deliver_to_qp(f, b);
 }
 
 /* A burst that was damaged on its way: a port that is not of this fabric finds that by itself. */
