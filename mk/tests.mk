@@ -98,7 +98,7 @@ WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)
 
 # A fabric process with a wire: tests/lib/wire/wire_world.h.
-WIRE_CALLS := socket setsockopt bind close getsockname sendto recv epoll_ctl recvmmsg sendmmsg sendmsg clock_gettime
+WIRE_CALLS := socket setsockopt bind close getsockname sendto recv epoll_ctl recvmmsg sendmmsg clock_gettime
 WIRE_LIBS  := $(WIRE_CALLS:%=-Wl,--wrap=%) -lz
 WIRE_SRC   := $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \

@@ -264,7 +264,7 @@ static struct packet_run frame_run(const struct burst *b, u32 i)
 	const u32 n = burst_packets(b), len = frame_len_at(b, n > 2 ? 1 : 0);
 	const u32 begin = frame_len_at(b, 0) != len, end = n - (frame_len_at(b, n - 1) > len);
 	const u32 most = min_u32(RUN_MAX, RUN_BYTES / len);
-	struct packet_run run = { i, 1 };
+	struct packet_run run = { i, 1, end > begin + 1 };
 	u32 runs, each;
 
 	if (i < begin || i >= end)
@@ -287,15 +287,15 @@ static void frame_kernel_headers(const struct hca *hca, const struct cap_rec *r,
 	bool wire = frame_is_on_wire(hca, r);
 
 	if (hca_dev_is_peer(hca, r->b.src_dev)) {
-		*run = (struct packet_run){ i, 1 };
+		*run = (struct packet_run){ .first = i, .n = 1 };
 		p->ip_id = (u16)(r->b.ip_id + i);
 		return;
 	}
 	if (i >= run->first + run->n)
 		*run = wire && hca->wires.bursts ? frame_run(&r->b, i)
-						 : (struct packet_run){ i, 1 };
+						 : (struct packet_run){ .first = i, .n = 1 };
 	p->ip_id = (u16)(wire ? i - run->first : r->nth + i);
-	p->udp_sum = run->n > 1;
+	p->udp_sum = run->sums;
 }
 
 bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p,

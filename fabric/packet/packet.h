@@ -15,10 +15,12 @@
 /**
  * struct packet_run - packets of a burst that leave a wire in one piece (UDP_SEGMENT): @n of them
  * from number @first on, all of the same length but for a shorter last one. The kernel numbers them
- * from 0, and gives several of them UDP checksums.
+ * from 0. @sums: some packets of the burst leave so: all of it have UDP checksums then, since the
+ * kernel gives such a piece none without, and a socket gives them to all or none.
  */
 struct packet_run {
 	u32 first, n;
+	bool sums;
 };
 
 /* --- frame.c --- */

@@ -107,6 +107,7 @@ static u32 wire_send_packets(struct fabric *f, struct roce_wire *w, const struct
 		}
 		p.udp_sum = false; /* the kernel computes it */
 		frame = &f->roce->frames[batch.n];
+		batch.sums = run.sums;
 		batch.run[batch.n++] = run.n;
 		if (roce_build_around(&p, same ? before : NULL, frame))
 			return n;

@@ -5,8 +5,8 @@
  * Frames of one length, which fabric/packet/ numbers from 0, leave in one piece: the kernel carries
  * them through its stack as one datagram and cuts that at its end (UDP_SEGMENT), or hands it to a
  * peer on the same host as it is. It refuses that for sockets without UDP checksums, with which all
- * other frames leave: so a socket's checksums are turned on for a piece, and stay so until another
- * frame leaves by it. Several other frames take one sendmmsg.
+ * other bursts leave: so a socket's checksums are turned on for a burst with a piece, and stay so
+ * until another burst leaves by it. A burst takes one sendmmsg.
  */
 #include "fabric/roce/wire.h"
 
@@ -18,12 +18,14 @@
  * struct frames_out - frames on their way.
  * @head: bytes of each that the kernel writes
  * @sums: whether the socket @fd writes UDP checksums
+ * @room: where the frames of the next piece go
  */
 struct frames_out {
 	struct fabric *f;
 	struct roce_wire *w;
 	int fd;
 	bool *sums;
+	u8 *room;
 	bool v4;
 	u8 tclass;
 	u32 head;
@@ -65,20 +67,46 @@ static u32 frames_add_parts(const struct frames_out *o, const struct roce_frame 
 	return n;
 }
 
-/* A message of @n frames from number @from on. @iov: room for their parts */
+static u8 *frames_append(u8 *at, const struct iovec *part)
+{
+	memcpy(at, part->iov_base, part->iov_len);
+	return at + part->iov_len;
+}
+
+/*
+ * Join the frames of a piece. The kernel copies with `rep movsb`, which costs more for three parts
+ * of each frame, none aligned as its destination is, than a second copy here.
+ */
+static struct iovec frames_join(struct frames_out *o, const struct roce_frame *fr, u32 n)
+{
+	struct iovec part[FRAME_PARTS], whole = { .iov_base = o->room };
+	u32 i, k, parts;
+
+	for (i = 0; i < n; i++) {
+		parts = frames_add_parts(o, fr + i, part);
+		for (k = 0; k < parts; k++)
+			o->room = frames_append(o->room, &part[k]);
+	}
+	whole.iov_len = (size_t)(o->room - (u8 *)whole.iov_base);
+	return whole;
+}
+
+/* A message of @n frames from number @from on. @iov: room for the parts of one */
 static struct msghdr frames_message(struct frames_out *o, u32 from, u32 n, struct iovec *iov,
 				    union frames_control *ctl)
 {
 	struct msghdr m = { .msg_name = o->v4 ? (void *)&o->to4 : &o->to6,
 			    .msg_namelen = o->to_len,
-			    .msg_iov = iov };
+			    .msg_iov = iov,
+			    .msg_iovlen = 1 };
 	const struct roce_frame *fr = o->f->roce->frames + from;
 	const u16 step = (u16)(fr->head_len - o->head + fr->payload_len + fr->tail_len);
 	const int tclass = o->tclass;
-	u32 i;
 
-	for (i = 0; i < n; i++)
-		m.msg_iovlen += frames_add_parts(o, fr + i, iov + m.msg_iovlen);
+	if (n > 1)
+		*iov = frames_join(o, fr, n);
+	else
+		m.msg_iovlen = frames_add_parts(o, fr, iov);
 	if (tclass)
 		frames_add_control(&m, ctl, o->v4 ? IPPROTO_IP : IPPROTO_IPV6,
 				   o->v4 ? IP_TOS : IPV6_TCLASS, &tclass, sizeof(tclass));
@@ -107,46 +135,40 @@ static void frames_end_runs(struct frames_out *o)
 	o->f->hca->wires.bursts = 0;
 }
 
-/* Send frames in one piece. Return: how many were taken or lost; 0: the socket is full. */
-static u32 frames_send_run(struct frames_out *o, u32 from, u32 n)
+/*
+ * The first message was not taken, @n frames. Return: how many of them are lost; 0: the socket is
+ * full.
+ */
+static u32 frames_lose(struct frames_out *o, u32 n)
 {
-	union frames_control ctl = { 0 };
-	struct iovec iov[ROCE_BATCH * FRAME_PARTS];
-	struct msghdr m = frames_message(o, from, n, iov, &ctl);
-	bool sent;
-
-	frames_set_sums(o, true);
-	sent = sendmsg(o->fd, &m, 0) >= 0;
-	if (!sent && frames_must_wait())
-		n = 0;
-	else if (!sent && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP))
+	if (frames_must_wait())
+		return 0;
+	/* Without a piece it is an ICMP error of an earlier datagram, or the like. */
+	if (n > 1 && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP))
 		frames_end_runs(o);
-	*(sent ? &o->w->n.sent : &o->w->n.lost_refused) += n;
+	o->w->n.lost_refused += n;
 	return n;
 }
 
-/* Send frames from number @from on that leave each on their own. Return: as frames_send_run(). */
-static u32 frames_send_each(struct frames_out *o, u32 from)
+/* Send frames from number @from on. Return: how many were taken or lost; 0: the socket is full. */
+static u32 frames_send(struct frames_out *o, u32 from)
 {
-	union frames_control ctl[ROCE_BATCH] = { 0 };
+	union frames_control ctl[ROCE_BATCH];
 	struct mmsghdr m[ROCE_BATCH];
 	struct iovec iov[ROCE_BATCH][FRAME_PARTS];
-	u32 n = 0;
-	int ret;
+	u32 n = 0, at;
+	int ret, i;
 
-	for (; from + n < o->batch->n && o->batch->run[from + n] == 1; n++)
-		m[n].msg_hdr = frames_message(o, from + n, 1, iov[n], &ctl[n]);
-	frames_set_sums(o, false);
+	o->room = o->f->roce->pieces;
+	for (at = from; at < o->batch->n; at += o->batch->run[at], n++)
+		m[n].msg_hdr = frames_message(o, at, o->batch->run[at], iov[n], &ctl[n]);
 	ret = sendmmsg(o->fd, m, n, 0);
-	if (ret > 0) {
-		o->w->n.sent += (u32)ret;
-		return (u32)ret;
-	}
-	if (frames_must_wait())
-		return 0;
-	/* Such as an ICMP error of an earlier datagram: this one is lost. */
-	o->w->n.lost_refused++;
-	return 1;
+	if (ret <= 0)
+		return frames_lose(o, o->batch->run[from]);
+	for (i = 0, at = from; i < ret; i++)
+		at += o->batch->run[at];
+	o->w->n.sent += at - from;
+	return at - from;
 }
 
 u32 roce_send_frames(struct fabric *f, struct roce_wire *w, struct watch *by,
@@ -169,8 +191,8 @@ u32 roce_send_frames(struct fabric *f, struct roce_wire *w, struct watch *by,
 	memcpy(&o.to4.sin_addr, rec->dgid + 12, 4);
 	memcpy(&o.to6.sin6_addr, rec->dgid, 16);
 	o.to_len = o.v4 ? sizeof(o.to4) : sizeof(o.to6);
+	frames_set_sums(&o, batch->sums);
 	for (; done < batch->n && n; done += n)
-		n = batch->run[done] > 1 ? frames_send_run(&o, done, batch->run[done])
-					 : frames_send_each(&o, done);
+		n = frames_send(&o, done);
 	return done;
 }

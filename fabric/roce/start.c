@@ -150,7 +150,9 @@ static bool roce_alloc(struct fabric *f)
 	r->payload = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
 	r->stage.mem = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
 	r->frames = calloc(ROCE_BATCH, sizeof(*r->frames));
-	return r->payload && r->stage.mem && r->frames;
+	r->pieces = aligned_alloc(ROCE_ALIGN, ROCE_BATCH * ROCE_DATAGRAM / ROCE_ALIGN * ROCE_ALIGN +
+						      ROCE_ALIGN);
+	return r->payload && r->stage.mem && r->frames && r->pieces;
 }
 
 u64 roce_guid_salt(const struct opts *o)

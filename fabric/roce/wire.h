@@ -194,6 +194,7 @@ struct roce {
 	u64 refused_at; /* ... and when it may have the next */
 	u8 *payload; /* ROCE_DATA_MAX bytes: of the burst that is being sent */
 	struct roce_frame *frames; /* ROCE_BATCH */
+	u8 *pieces; /* of frames that leave in one: ROCE_BATCH * ROCE_DATAGRAM bytes */
 	struct roce_stage stage;
 };
 
@@ -205,10 +206,12 @@ void roce_writable(struct fabric *f, struct roce_wire *w);
 
 /**
  * struct roce_batch - frames in roce->frames.
+ * @sums: they have UDP checksums
  * @run: how many leave in one piece, from that one on, the first of them
  */
 struct roce_batch {
 	u32 n;
+	bool sums;
 	u32 run[ROCE_BATCH];
 };
 

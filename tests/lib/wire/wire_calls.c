@@ -134,12 +134,12 @@ CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct
 }
 
 /**
- * struct leaving - a message that leaves: @at: the next of its parts
- * @frame: the frame of those before, @len bytes, with its Ethernet header
+ * struct leaving - a message that leaves: @at: the next of its parts, from byte @off on
+ * @frame: the frame whose turn it is, with its Ethernet header, @len bytes
  */
 struct leaving {
 	const struct msghdr *h;
-	size_t at;
+	size_t at, off;
 	u8 frame[ROCE_ETH + ROCE_IP6_UDP + ROCE_DATAGRAM];
 	u32 len;
 };
@@ -155,21 +155,29 @@ static u32 leaving_headers(const struct msghdr *h)
 }
 
 /*
- * Put a frame of @step bytes, or of the rest, together from its parts. The headers that the
- * kernel writes stand before the first of them. Return: false: there is none.
+ * Put a frame of @step bytes, or of the rest, together from its parts. The headers that the kernel
+ * writes stand at the head of frame number @nth of the wire's. Return: false: there is none.
  */
-static bool leaving_next(struct leaving *l, u32 step)
+static bool leaving_next(struct leaving *l, u32 step, u32 nth)
 {
 	const u32 head = leaving_headers(l->h);
-	const struct iovec *v = &l->h->msg_iov[l->at];
+	const struct iovec *v;
+	size_t n;
 
 	if (l->at == l->h->msg_iovlen)
 		return false;
-	memcpy(l->frame, (const u8 *)v->iov_base - head, head);
-	for (l->len = head; l->at < l->h->msg_iovlen && l->len - head < step; l->at++, v++) {
-		WIRE_MUST(v->iov_len && v->iov_len <= sizeof(l->frame) - l->len);
-		memcpy(l->frame + l->len, v->iov_base, v->iov_len);
-		l->len += (u32)v->iov_len;
+	memcpy(l->frame, wire.f->roce->frames[nth].head, head);
+	for (l->len = head; l->at < l->h->msg_iovlen && l->len - head < step;) {
+		v = &l->h->msg_iov[l->at];
+		n = min_u64(v->iov_len - l->off, step - (l->len - head));
+		WIRE_MUST(n && n <= sizeof(l->frame) - l->len);
+		memcpy(l->frame + l->len, (const u8 *)v->iov_base + l->off, n);
+		l->len += (u32)n;
+		l->off += n;
+		if (l->off == v->iov_len) {
+			l->at++;
+			l->off = 0;
+		}
 	}
 	return true;
 }
@@ -184,40 +192,47 @@ static void frame_check(const struct leaving *l, u32 i)
 	wire.n_sent++;
 }
 
-/* Several frames in one piece: all but the last are as long as the control message says. */
-CALL(ssize_t, sendmsg, int fd, const struct msghdr *h, int flags)
+/* The length at which the kernel cuts a message; ~0: it does not. */
+static u32 leaving_step(const struct msghdr *h)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(h);
-	static struct leaving l;
-	u32 i, len;
 	u16 step;
 
-	(void)flags;
-	WIRE_MUST(fd == FD_SOCKET && h->msg_iovlen > 1);
-	if (wire.full) {
-		errno = EAGAIN;
-		return -1;
-	}
 	while (c && (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_SEGMENT))
 		c = CMSG_NXTHDR((struct msghdr *)(uintptr_t)h, (struct cmsghdr *)(uintptr_t)c);
-	WIRE_MUST(c && c->cmsg_len == CMSG_LEN(sizeof(step)));
+	if (!c)
+		return ~0u;
+	WIRE_MUST(c->cmsg_len == CMSG_LEN(sizeof(step)));
 	memcpy(&step, CMSG_DATA(c), sizeof(step));
+	return step;
+}
+
+/*
+ * Check a message, whose first frame is number @nth. In one piece all but the last are as long as
+ * the control message says. Return: how many frames it has.
+ */
+static u32 message_check(const struct msghdr *h, u32 nth)
+{
+	const u32 step = leaving_step(h);
+	static struct leaving l;
+	u32 i, len;
+
 	l.h = h;
-	l.at = 0;
-	for (i = 0; leaving_next(&l, step); i++) {
+	l.at = l.off = 0;
+	for (i = 0; leaving_next(&l, step, nth + i); i++) {
 		len = l.len - leaving_headers(h);
 		WIRE_MUST(l.at == h->msg_iovlen ? len <= step : len == step);
 		frame_check(&l, i);
 	}
-	WIRE_MUST(i > 1 && i <= 64);
-	wire.n_runs++;
-	return 1;
+	WIRE_MUST(step == ~0u ? i == 1 : i > 1 && i <= 64);
+	wire.n_runs += i > 1;
+	return i;
 }
 
 CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
 {
-	static struct leaving l;
 	unsigned int i;
+	u32 nth = 0;
 
 	(void)flags;
 	WIRE_MUST(fd == FD_SOCKET);
@@ -225,13 +240,8 @@ CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
 		errno = EAGAIN;
 		return -1;
 	}
-	for (i = 0; i < n; i++) {
-		l.h = &m[i].msg_hdr;
-		l.at = 0;
-		WIRE_MUST(leaving_next(&l, ~0u) && l.at == l.h->msg_iovlen);
-		frame_check(&l, 0);
-		m[i].msg_len = l.len - leaving_headers(l.h);
-	}
+	for (i = 0; i < n; i++)
+		nth += message_check(&m[i].msg_hdr, nth);
 	return (int)n;
 }
 
