@@ -59,6 +59,15 @@ struct hca_wires {
 bool hca_wire_port_is_taken(const struct hca_wires *w, u16 port);
 /** hca_dev_is_peer() - whether a device stands for a host outside of the fabric. */
 bool hca_dev_is_peer(const struct hca *hca, u32 dev);
+/**
+ * hca_peer_window() - packets of a queue pair to a peer that may be unacknowledged, of at most @mtu
+ * bytes: the socket that receives them may have a small buffer. rdma_rxe's limit is 128.
+ */
+static inline u32 hca_peer_window(u32 mtu)
+{
+	return mtu > 1024 ? 128 : 256;
+}
+
 /** hca_peer_has_address() - false: the device is a peer that stands for no host now. */
 bool hca_peer_has_address(const struct hca *hca, u32 dev);
 /**

@@ -96,7 +96,7 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	const struct hca_path *p = &qp->path;
 	u64 rate;
 
-	qp->chunk_rest = 0;
+	qp->chunk_rest = qp->ack_span = 0;
 	qp->chunk = hca->isolated ? ISOLATED_CHUNK : REQ_CHUNK;
 	if (!p->via)
 		return;
@@ -107,8 +107,10 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	rate = rate_slower(hca->dev[p->src_dev].port[p->src_port].link.rate_bps,
 			   hca->dev[p->dst_dev].port[p->dst_port].link.rate_bps);
 	qp->chunk = min_u32(qp->chunk, relay_chunk_of_rate(rate));
-	if (qp->chunk == relay_chunk_to_peer(qp) && hca_dev_is_peer(hca, p->dst_dev))
+	if (qp->chunk == relay_chunk_to_peer(qp) && hca_dev_is_peer(hca, p->dst_dev)) {
 		qp->chunk_rest = min_u32(qp->chunk / 8, PEER_BURST - qp->chunk);
+		qp->ack_span = hca_peer_window(qp->mtu) / 2 * qp->mtu;
+	}
 	relay_chunk_shrink(hca, qp);
 }
 

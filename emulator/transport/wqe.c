@@ -154,9 +154,15 @@ struct verdict wqe_check(struct engine *e, struct hca_qp *qp, struct seg_hdr *se
 	return wqe_verdict(WCS_LOC_LEN_ERR, CAUSE_LOCAL_LEN, (u32)*len);
 }
 
+/* Whether a burst of @chunk bytes from @at on, in the midst of a message, asks for an ACK. */
+static bool wqe_asks_ack(const struct hca_qp *qp, u64 at, u64 chunk)
+{
+	return likely(!qp->ack_span) || at / qp->ack_span != (at + chunk) / qp->ack_span;
+}
+
 /* Fill in the fields of a burst that depend on the opcode. */
-static void wqe_burst_request(const struct req_state *s, const struct sq_wqe *w, u64 chunk,
-			      bool last, struct burst *b)
+static void wqe_burst_request(const struct hca_qp *qp, const struct req_state *s,
+			      const struct sq_wqe *w, u64 chunk, bool last, struct burst *b)
 {
 	if (b->op == BOP_READ_REQ) {
 		b->flags = BF_FIRST | BF_LAST;
@@ -181,7 +187,7 @@ static void wqe_burst_request(const struct req_state *s, const struct sq_wqe *w,
 		b->mem = NULL;
 		return;
 	}
-	b->flags = BF_ACK_REQ;
+	b->flags = last || wqe_asks_ack(qp, s->next_off, chunk) ? BF_ACK_REQ : 0;
 	if (!s->next_off)
 		b->flags |= BF_FIRST;
 	if (!last)
@@ -210,5 +216,5 @@ void wqe_burst(const struct hca_qp *qp, const struct req_state *s, const struct 
 		.off = s->next_off,
 		.mem = chunk ? mem : NULL,
 	};
-	wqe_burst_request(s, w, chunk, s->next_off + chunk == total, b);
+	wqe_burst_request(qp, s, w, chunk, s->next_off + chunk == total, b);
 }

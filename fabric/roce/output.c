@@ -24,7 +24,8 @@ static bool wire_window_is_full(struct hca *hca, const struct burst *b)
 	    b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK)
 		return false;
 	una = qp->req.una_psn;
-	return b->psn != una && psn_diff(psn_add(b->psn, b->npkts), una) > (s32)ROCE_WINDOW;
+	return b->psn != una &&
+	       psn_diff(psn_add(b->psn, b->npkts), una) > (s32)hca_peer_window(qp->mtu);
 }
 
 /* Copy the payload. Return: as engine_ops.copy. @data: receives where it is */

@@ -12,8 +12,8 @@
  *
  * Output: the requester and the responder hand bursts to roce_send(), since the device of their
  * peer is the wire's (emulator/peer.h). fabric/packet/ makes packets of them, as for captures, and
- * the socket takes what follows the UDP header. No more than ROCE_WINDOW packets of a queue pair
- * are unacknowledged: the receive buffer of a peer is small.
+ * the socket takes what follows the UDP header. No more than hca_peer_window() packets of a
+ * queue pair are unacknowledged: the receive buffer of a peer is small.
  *
  * Input: the loop reads datagrams into buffers of the socket, several of a flow at once if the
  * kernel has received them so (UDP_GRO). With the token, each is parsed as a frame is, becomes a
@@ -40,7 +40,6 @@
 #define ROCE_FLOWS     64u /* sockets of a wire with a source port of their own */
 #define ROCE_RATES     64u
 #define ROCE_GROUPS    HCA_WIRE_GROUPS /* multicast groups that all wires join */
-#define ROCE_WINDOW    128u /* packets; rdma_rxe has the same limit */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
 #define ROCE_READ_MAX  (64u << 10) /* portion of the answer to a READ request */
 #define ROCE_READ_TURN (1u << 20) /* bytes of such answers in one holding of the token */

@@ -190,6 +190,7 @@ static void frame_check(const struct leaving *l, u32 i)
 	/* The kernel numbers them so, and the ICRC covers that. */
 	WIRE_MUST(!leaving_is_v4(l->h) || wire.sent.ip_id == i);
 	wire.n_sent++;
+	wire.n_acks_asked += wire.sent.ack_req;
 }
 
 /* The length at which the kernel cuts a message; ~0: it does not. */

@@ -28,6 +28,7 @@ enum wire_to {
  * @fresh: a queue pair that has not left RESET; @live: connected with host 1; @ud: of datagrams, in
  *	a group
  * @n_sent: packets that have left; @sent: the latest, without its payload
+ * @n_acks_asked: those that ask for an ACK
  * @n_runs: how often several have left in one piece; @n_copies: how often memory was copied
  */
 struct wire_world {
@@ -37,7 +38,7 @@ struct wire_world {
 	bool on; /* calls are the world's, not the system's */
 	bool full; /* sockets take nothing */
 	struct emu_qp fresh, live, ud;
-	u32 n_sent, n_runs, n_copies;
+	u32 n_sent, n_runs, n_acks_asked, n_copies;
 	struct roce_pkt sent;
 };
 

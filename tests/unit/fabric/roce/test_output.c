@@ -51,11 +51,34 @@ static void test_a_message_of_64_kib_is_one_burst(void)
 	}
 }
 
+/* Each ACK costs both sides a datagram. But without one in the window no more would be sent. */
+static void test_a_long_message_asks_for_an_ack_in_each_window(void)
+{
+	u32 i, sent, asked, window;
+
+	wire_make();
+	for (i = 1; i <= 5; i++) {
+		wire_connect_with(i);
+		window = hca_peer_window(ib_mtu_bytes(i));
+		sent = wire.n_sent;
+		asked = wire.n_acks_asked;
+		emu_post(wire.m, &wire.live, WR_SEND, i, wire.m->c[1].mem,
+			 4 * window * ib_mtu_bytes(i));
+		emu_ring(wire.m, &wire.live);
+		wire_settle();
+		CU_ASSERT(wire.n_sent - sent <= window);
+		CU_ASSERT(wire.n_sent - sent > window - PACKETS_MAX);
+		CU_ASSERT(wire.n_acks_asked > asked && wire.n_acks_asked <= asked + 2);
+	}
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
 		{ "a burst leaves in one piece", test_a_burst_leaves_in_one_piece },
 		{ "a message of 64 KiB is one burst", test_a_message_of_64_kib_is_one_burst },
+		{ "a long message asks for an ACK in each window",
+		  test_a_long_message_asks_for_an_ack_in_each_window },
 		{ NULL, NULL },
 	};
 
