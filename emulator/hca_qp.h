@@ -241,6 +241,7 @@ struct hca_qp {
 	u32 mtu; /* bytes */
 	u32 chunk; /* its bursts are up to so many bytes, where links are slow; 0: REQ_CHUNK */
 	u32 chunk_rest; /* but a message's last burst takes the rest, if that is no more */
+	u32 read_chunk; /* what one READ request asks for; 0: as @chunk */
 	u32 ack_span; /* its bursts ask for an ACK after so many bytes of a message; 0: each does */
 	struct hca_path path; /* of what it sends; datagrams get their destination each */
 	struct hca_path back; /* of what its peer sends, as a rule: P_Keys may differ, and match */

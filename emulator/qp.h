@@ -65,18 +65,27 @@ static inline u64 qp_chunk(const struct hca_qp *qp)
 	return qp->chunk ? qp->chunk : REQ_CHUNK;
 }
 
-/** qp_chunk_begin() - begin of the burst, or of the READ request, with byte @at of a message. */
-static inline u64 qp_chunk_begin(const struct hca_qp *qp, u64 at, u64 total)
+/** qp_read_chunk() - what one READ request asks for, at most. */
+static inline u64 qp_read_chunk(const struct hca_qp *qp)
 {
-	u64 begin = at - at % qp_chunk(qp);
-
-	return begin && total - begin <= qp->chunk_rest ? begin - qp_chunk(qp) : begin;
+	return qp->read_chunk ? qp->read_chunk : qp_chunk(qp);
 }
 
-/** qp_chunk_len() - bytes from @at to the end of that burst, in a message of @total bytes. */
-static inline u64 qp_chunk_len(const struct hca_qp *qp, u64 at, u64 total)
+/**
+ * qp_chunk_begin() - begin of the burst, or of the READ request, with byte @at of a message of
+ * @total bytes. @chunk: qp_chunk() or qp_read_chunk()
+ */
+static inline u64 qp_chunk_begin(const struct hca_qp *qp, u64 chunk, u64 at, u64 total)
 {
-	u64 end = qp_chunk_begin(qp, at, total) + qp_chunk(qp);
+	u64 begin = at - at % chunk;
+
+	return begin && total - begin <= qp->chunk_rest ? begin - chunk : begin;
+}
+
+/** qp_chunk_len() - bytes from @at to the end of it. */
+static inline u64 qp_chunk_len(const struct hca_qp *qp, u64 chunk, u64 at, u64 total)
+{
+	u64 end = qp_chunk_begin(qp, chunk, at, total) + chunk;
 
 	return (end + qp->chunk_rest >= total ? total : end) - at;
 }

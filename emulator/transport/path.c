@@ -96,7 +96,7 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	const struct hca_path *p = &qp->path;
 	u64 rate;
 
-	qp->chunk_rest = qp->ack_span = 0;
+	qp->chunk_rest = qp->read_chunk = qp->ack_span = 0;
 	qp->chunk = hca->isolated ? ISOLATED_CHUNK : REQ_CHUNK;
 	if (!p->via)
 		return;
@@ -110,6 +110,7 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	if (qp->chunk == relay_chunk_to_peer(qp) && hca_dev_is_peer(hca, p->dst_dev)) {
 		qp->chunk_rest = min_u32(qp->chunk / 8, PEER_BURST - qp->chunk);
 		qp->ack_span = hca_peer_window(qp->mtu) / 2 * qp->mtu;
+		qp->read_chunk = qp->ack_span / qp->chunk * qp->chunk;
 	}
 	relay_chunk_shrink(hca, qp);
 }

@@ -10,8 +10,8 @@
  * the client, so a WQE is copied before it is checked, and read again when it completes or is
  * retransmitted: a client that changes it in between confuses only itself.
  *
- * A READ of more than qp_chunk() bytes is split into several requests: each step of the model is
- * bounded.
+ * A READ of more than qp_read_chunk() bytes is split into several requests: each step of the model
+ * is bounded.
  */
 #include "emulator/doorbell.h"
 #include "emulator/engine.h"
@@ -205,7 +205,8 @@ static __attribute__((noinline)) bool req_next(struct engine *e, struct hca_qp *
 	if (s.next_off > total)
 		s.next_off = total; /* the client shortened a WQE under way */
 	/* A retried READ is split at the same offsets as before. */
-	chunk = qp_chunk_len(qp, s.next_off, total);
+	chunk = qp_chunk_len(qp, w.opcode == WR_RDMA_READ ? qp_read_chunk(qp) : qp_chunk(qp),
+			     s.next_off, total);
 	wqe_burst(qp, &s, &w, &mem, total, chunk, &b);
 	if (unlikely(e->ops->fault))
 		wc_fault_mark_burst(qp, &s, &b);

@@ -85,7 +85,7 @@ static void rndv_burst(const struct hca_qp *qp, u8 op, u64 len, struct burst *b)
 static bool rndv_send_read(struct engine *e, struct hca_qp *qp, struct req_state *s)
 {
 	const struct hca_tag *tag = rndv_tag(e->hca, s);
-	u64 chunk = qp_chunk_len(qp, s->next_off, tag->len);
+	u64 chunk = qp_chunk_len(qp, qp_read_chunk(qp), s->next_off, tag->len);
 	struct burst b;
 
 	rndv_burst(qp, BOP_READ_REQ, chunk, &b);

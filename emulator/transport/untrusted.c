@@ -107,20 +107,21 @@ bool untrusted_check(struct engine *e, struct hca_qp *qp, struct burst *p)
 }
 
 /*
- * READ responses are segmented as their request was: one request for each qp_chunk() of the
+ * READ responses are segmented as their request was: one request for each qp_read_chunk() of the
  * message. A retried request may begin anywhere in it (IBTA 9.7.5.1.9, and 9.9.2.3 for what follows
  * from it).
  */
 u32 untrusted_response_status(const struct hca_qp *qp, u64 at, u64 total, const struct burst *b)
 {
-	u64 begin = qp_chunk_begin(qp, at, total), room = (u64)b->npkts * qp->mtu, left;
+	const u64 chunk = qp_read_chunk(qp), room = (u64)b->npkts * qp->mtu;
+	u64 begin = qp_chunk_begin(qp, chunk, at, total), left;
 	bool last;
 
 	if (b->aeth >= AETH_RNR_NAK)
 		return WCS_BAD_RESP_ERR;
 	if (b->op != BOP_READ_RESP)
 		return WCS_SUCCESS;
-	left = qp_chunk_len(qp, at, total);
+	left = qp_chunk_len(qp, chunk, at, total);
 	last = left <= room;
 	if (!!(b->flags & BF_LAST) != last || (at == begin && !(b->flags & BF_FIRST)))
 		return WCS_BAD_RESP_ERR;

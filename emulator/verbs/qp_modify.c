@@ -251,7 +251,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));
 	qp->mcast_next = 0;
-	qp->chunk = qp->chunk_rest = qp->ack_span = 0;
+	qp->chunk = qp->chunk_rest = qp->read_chunk = qp->ack_span = 0;
 	qp->left_at = qp->ack_due = 0;
 	qp->probe.on = 0;
 	qp->stalled = 0;

@@ -142,6 +142,12 @@ static bool datagram_is_answered(struct hca *hca, const struct hca_qp *qp, const
 	return resp_allows_read(hca, qp, part) && (!direct || psn_diff(qp->resp.epsn, next) >= 0);
 }
 
+/* Bytes of a portion: what leaves in one piece, where the queue pair says how much that is. */
+static u64 datagram_read_portion(const struct hca_qp *qp, const struct burst *b)
+{
+	return datagram_reaches(qp, b) ? min_u64(qp_chunk(qp), ROCE_READ_MAX) : ROCE_READ_MAX;
+}
+
 /*
  * Hand a READ request to the responder. Other devices ask for up to 2 GiB at once: the responder
  * answers in portions, since each of its steps is bounded. Where it refuses one, no other follows:
@@ -159,7 +165,7 @@ static int datagram_read(struct fabric *f, struct roce_in *in, const struct burs
 		if (in->asked >= end)
 			return -EAGAIN;
 		part.off = in->asked;
-		part.len = min_u64(b->len - in->asked, ROCE_READ_MAX);
+		part.len = min_u64(b->len - in->asked, datagram_read_portion(qp, b));
 		/* One that has never left RESET has no path MTU. */
 		part.psn = in->asked ? psn_add(b->psn, in->asked / qp->mtu) : b->psn;
 		direct = link_is_direct(f, &part);

@@ -72,6 +72,24 @@ static void test_a_long_message_asks_for_an_ack_in_each_window(void)
 	}
 }
 
+/* The answer to one has a first and a last packet of other lengths, which leave on their own. */
+static void test_a_read_asks_for_several_bursts_at_once(void)
+{
+	u32 i, sent;
+
+	wire_make();
+	for (i = 1; i <= 5; i++) {
+		wire_connect_with(i);
+		sent = wire.n_sent;
+		emu_post(wire.m, &wire.live, WR_RDMA_READ, i, wire.m->c[1].mem, 1u << 20);
+		emu_ring(wire.m, &wire.live);
+		wire_settle();
+		CU_ASSERT_EQUAL(wire.n_sent - sent, 2);
+		CU_ASSERT(wire.sent.dma_len <=
+			  hca_peer_window(ib_mtu_bytes(i)) / 2 * ib_mtu_bytes(i));
+	}
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -79,6 +97,8 @@ int main(void)
 		{ "a message of 64 KiB is one burst", test_a_message_of_64_kib_is_one_burst },
 		{ "a long message asks for an ACK in each window",
 		  test_a_long_message_asks_for_an_ack_in_each_window },
+		{ "a READ asks for several bursts at once",
+		  test_a_read_asks_for_several_bursts_at_once },
 		{ NULL, NULL },
 	};
 
