@@ -82,6 +82,8 @@ void check_request_ignores(const struct check_obj *qp, struct check_queue *q);
 u64 check_request_bytes(const struct ibv_sge *sge, int n);
 /** check_request_reads_memory() - whether a send of this opcode reads its data segments. */
 bool check_request_reads_memory(u32 opcode);
+/** check_request_overlaps() - whether two requests have memory in common. */
+bool check_request_overlaps(const struct check_wr *a, const struct check_wr *b);
 /**
  * check_request_find_overlap() - find another request of a queue that has memory of @wr.
  * @reads: only among READs and atomics
@@ -100,6 +102,22 @@ void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr
 void check_buffer_target(const struct tap_obj *ctx, const struct ibv_sge *sge, size_t n);
 /** check_buffer_receive() - a receive was added. */
 void check_buffer_receive(const struct check_obj *qp, const struct check_wr *wr);
+
+/* --- shared_queue.c --- */
+
+/** check_srq_new() - an SRQ was created, whose receives can be followed. */
+void check_srq_new(struct check_obj *srq);
+/** check_srq_posted() - receives are about to be posted to it. */
+void check_srq_posted(struct check_obj *srq, const struct ibv_recv_wr *wr, check_stack stack);
+/**
+ * check_srq_completed() - a completion of a queue pair was polled, which may have an SRQ.
+ * @known: it is that of a receive; else it may be of a send
+ */
+void check_srq_completed(const struct check_obj *qp, u64 wr_id, bool known);
+/** check_srq_lose() - which of its receives are outstanding is not known any more. */
+void check_srq_lose(struct check_obj *srq);
+/** check_srq_gone() - it is about to be forgotten. */
+void check_srq_gone(struct check_obj *srq);
 
 /* --- performance.c --- */
 

@@ -150,6 +150,8 @@ void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 		known = receive ? completion_take_receive(qp, wc, &wr)
 				: completion_take_send(qp, wc, &wr);
 	}
+	if (qp->qp.shared && receive)
+		check_srq_completed(qp, wc->wr_id, receive > 0);
 	if (wc->status == IBV_WC_SUCCESS && receive > 0)
 		check_race_arrived(qp);
 	if (wc->status != IBV_WC_SUCCESS)

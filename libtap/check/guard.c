@@ -187,11 +187,12 @@ void check_guard_pages(const struct ibv_sge *sge, u64 *from, u64 *to)
 	*to = (sge->addr + sge->length) & ~mask;
 }
 
-void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool target)
+void check_guard_add(const struct check_obj *queue, struct check_wr *wr, bool target)
 {
 	struct guard_owner owner = {
-		.qp = (void *)(uintptr_t)qp->tap->key,
-		.ord = qp->ord,
+		.kind = queue->tap->kind,
+		.queue = (void *)(uintptr_t)queue->tap->key,
+		.ord = queue->ord,
 		.target = target,
 		.wr_id = wr->wr_id,
 		.posted = wr->stack,
@@ -250,7 +251,8 @@ void check_guard_remove_qp(const struct check_obj *qp)
 	pthread_mutex_lock(&lock);
 	/* The requests still have these entries. */
 	for (g = guards; g < guards + guards_end; g++)
-		if (g->owner.to && g->owner.ord == qp->ord && !g->open) {
+		if (g->owner.to && g->owner.kind == VOBJ_QP && g->owner.ord == qp->ord &&
+		    !g->open) {
 			g->open = true;
 			guard_apply(g->owner.from, g->owner.to);
 		}

@@ -29,8 +29,11 @@ bool check_guard_start(void);
  * the lock. Return: false: that seems to be so.
  */
 bool check_guard_lock(pthread_mutex_t *of);
-/** check_guard_add() - guard the segments of a request from now on. @target: it writes them */
-void check_guard_add(const struct check_obj *qp, struct check_wr *wr, bool target);
+/**
+ * check_guard_add() - guard the segments of a request to a queue pair or SRQ from now on.
+ * @target: it writes them
+ */
+void check_guard_add(const struct check_obj *queue, struct check_wr *wr, bool target);
 /** check_guard_pages() - the whole pages of a segment; *from >= *to: it has none. */
 void check_guard_pages(const struct ibv_sge *sge, u64 *from, u64 *to);
 /** check_guard_remove() - it leaves its queue. */
@@ -53,11 +56,13 @@ bool check_guard_was_used(const struct check_wr *wr);
 /* --- guard_report.c --- */
 
 /**
- * struct guard_owner - the request that a report names. @qp: the object; @ord: its ordinal
+ * struct guard_owner - the request that a report names. @queue: the queue pair or SRQ (@kind);
+ *	@ord: its ordinal
  * @from, @to: the guarded pages
  */
 struct guard_owner {
-	const void *qp;
+	enum vobj kind;
+	const void *queue;
 	u32 ord;
 	bool target;
 	u64 from;

@@ -64,11 +64,22 @@ static bool report_qp_is_live(const void *qp)
 		attr.qp_state == IBV_QPS_SQD);
 }
 
+static bool report_find_live_of_srq(struct check_obj *qp, void *srq)
+{
+	const struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
+
+	return ibqp->srq == srq && report_qp_is_live(ibqp);
+}
+
 static bool report_owner_is_live(const struct guard_owner *owner)
 {
-	const struct check_obj *qp = check_obj_find(VOBJ_QP, owner->qp);
+	const struct check_obj *c = check_obj_find(owner->kind, owner->queue);
 
-	return qp && qp->ord == owner->ord && report_qp_is_live(owner->qp);
+	if (!c || c->ord != owner->ord)
+		return false;
+	return owner->kind == VOBJ_QP ? report_qp_is_live(owner->queue)
+				      : check_obj_for_each(VOBJ_QP, report_find_live_of_srq,
+							   (void *)(uintptr_t)owner->queue);
 }
 
 static enum finding_id report_finding(const struct guard_note *n)
@@ -112,9 +123,9 @@ static void report_note(const struct guard_note *n)
 	else if (report_owner_is_live(o))
 		check_report_at(report_finding(n), n->stack,
 				(struct check_other){ "request posted", o->posted },
-				"qp%u, wr_id 0x%llx: the device %s [0x%llx, 0x%llx), which is "
+				"%s%u, wr_id 0x%llx: the device %s [0x%llx, 0x%llx), which is "
 				"%s at 0x%llx before the completion was polled",
-				o->ord, (unsigned long long)o->wr_id,
+				vobj_names[o->kind], o->ord, (unsigned long long)o->wr_id,
 				o->target ? "writes" : "reads", (unsigned long long)o->from,
 				(unsigned long long)o->to, uses[n->use],
 				(unsigned long long)n->addr);

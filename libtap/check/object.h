@@ -24,6 +24,7 @@
  *  - race.c: requests to the same remote memory
  *  - request.c: mistakes that a work request shows when it is posted
  *  - buffer.c: memory that they own
+ *  - shared_queue.c: receives of SRQs
  *  - performance.c: habits that cost speed
  *  - post.c: posting them
  *  - completion.c: their completions
@@ -45,6 +46,7 @@
 
 struct vnames; /* traces/calls/desc.h */
 struct board_qp; /* board.h */
+struct check_shared; /* shared_queue.c */
 
 #define CHECK_SGES  4u /* of a work request, that are kept */
 #define CHECK_DEPTH 8192u /* of a queue, that is followed */
@@ -238,9 +240,13 @@ struct check_ctx {
 	bool reads_events;
 };
 
-/** struct check_srq - @has_limit: the program has set srq_limit. */
+/**
+ * struct check_srq - @has_limit: the program has set srq_limit
+ * @shared: its receives (shared_queue.c); NULL: nobody wants to know
+ */
 struct check_srq {
 	bool has_limit;
+	struct check_shared *shared;
 };
 
 /** struct check_channel - @is_read: events of it were taken. */
@@ -401,6 +407,8 @@ struct check_wr *check_queue_add(const struct check_obj *qp, struct check_queue 
 				 const struct check_wr *wr);
 /** check_queue_use_ah() - an entry has its address handle now. */
 void check_queue_use_ah(struct check_wr *wr);
+/** check_queue_find_guardable() - whether pages of a new entry's data segments may have guards. */
+void check_queue_find_guardable(const struct check_obj *queue, struct check_wr *wr);
 /** check_queue_use_regions() - an entry has its data segments now. */
 void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr);
 /** check_queue_retire() - remove the oldest entries. */

@@ -147,6 +147,8 @@ enum tap_verdict check_post_begin(struct tap_post *p)
 		sends_of_thread++;
 	else
 		post_note_targets(p);
+	if (qp && p->queue == TAP_SRQ)
+		check_srq_posted(qp, p->recv, stack);
 	if (!qp || p->queue > TAP_RECV)
 		return TAP_PASS;
 	check_thread_enter(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);
@@ -221,6 +223,8 @@ void check_post_end(struct tap_post *p)
 
 	check_guard_resume();
 	check_watch_resume();
+	if (qp && p->queue == TAP_SRQ && p->ret)
+		check_srq_lose(qp);
 	if (!qp || p->queue > TAP_RECV)
 		return;
 	check_thread_leave(qp, p->queue == TAP_SEND ? CHECK_SENDS : CHECK_RECEIVES);

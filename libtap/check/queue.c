@@ -34,6 +34,23 @@ static void queue_leave_ah(const struct check_wr *wr)
 		__atomic_fetch_sub(&ah->ah.uses, 1, __ATOMIC_RELAXED);
 }
 
+static bool queue_is_guardable(const struct check_obj *mr, const struct ibv_sge *sge)
+{
+	return mr && mr->mr.guardable && sge->addr >= mr->mr.addr && sge->length <= mr->mr.len &&
+	       sge->addr - mr->mr.addr <= mr->mr.len - sge->length;
+}
+
+void check_queue_find_guardable(const struct check_obj *queue, struct check_wr *wr)
+{
+	const struct check_obj *mr;
+	u32 i;
+
+	for (i = 0; i < wr->n_sge; i++) {
+		mr = check_obj_of(tap_obj_find_mr(queue->tap->ctx_obj, wr->sge[i].lkey));
+		wr->guardable[i] = queue_is_guardable(mr, &wr->sge[i]);
+	}
+}
+
 void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr)
 {
 	struct check_obj *mr;
@@ -42,9 +59,7 @@ void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr)
 	for (i = 0; i < wr->n_sge; i++) {
 		mr = check_obj_of(tap_obj_find_mr(qp->tap->ctx_obj, wr->sge[i].lkey));
 		wr->mr[i] = mr ? mr->ord : 0;
-		wr->guardable[i] = mr && mr->mr.guardable && wr->sge[i].addr >= mr->mr.addr &&
-				   wr->sge[i].length <= mr->mr.len &&
-				   wr->sge[i].addr - mr->mr.addr <= mr->mr.len - wr->sge[i].length;
+		wr->guardable[i] = queue_is_guardable(mr, &wr->sge[i]);
 		if (mr)
 			__atomic_fetch_add(&mr->mr.uses, 1, __ATOMIC_RELAXED);
 	}
@@ -261,12 +276,23 @@ struct check_obj *check_qp_peer(const struct check_obj *c)
 	return peer;
 }
 
+static void queue_lose_srq(const struct check_obj *qp)
+{
+	const struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
+	struct check_obj *srq = qp->qp.shared ? check_obj_find(VOBJ_SRQ, ibqp->srq) : NULL;
+
+	if (srq)
+		check_srq_lose(srq);
+}
+
 static bool queue_lose_of_cq(struct check_obj *qp, void *cq)
 {
 	if (qp->qp.scq == cq || qp->qp.rcq == cq)
 		check_qp_lose(qp);
-	if (qp->qp.rcq == cq)
+	if (qp->qp.rcq == cq) {
 		check_race_arrive_unseen(qp);
+		queue_lose_srq(qp);
+	}
 	return false;
 }
 

@@ -66,7 +66,7 @@ void check_request_target(const struct check_obj *qp, u64 wr_id, u32 opcode, u64
 
 /* --- memory of other outstanding requests --- */
 
-static bool request_overlaps(const struct check_wr *a, const struct check_wr *b)
+bool check_request_overlaps(const struct check_wr *a, const struct check_wr *b)
 {
 	u32 i, k;
 
@@ -86,7 +86,7 @@ const struct check_wr *check_request_find_overlap(const struct check_queue *q,
 
 	for (i = 0; i < q->n; i++) {
 		other = check_queue_entry(q, i);
-		if (other != wr && (other->is_read || !reads) && request_overlaps(wr, other))
+		if (other != wr && (other->is_read || !reads) && check_request_overlaps(wr, other))
 			return other;
 	}
 	return NULL;

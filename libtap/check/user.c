@@ -166,6 +166,16 @@ static void check_call_took_event(const struct tap_call *c)
 		check_call_took_cm_event(*(struct rdma_cm_event *const *)(uintptr_t)c->args[1]);
 }
 
+static void check_call_created_srq(const struct tap_call *c, struct check_obj *srq)
+{
+	const struct ibv_srq_init_attr_ex *ex = (void *)(uintptr_t)c->args[1];
+
+	check_asked_need(srq, "it is an SRQ");
+	if (c->call == VCALL_ibv_create_srq || !(ex->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) ||
+	    ex->srq_type == IBV_SRQT_BASIC)
+		check_srq_new(srq);
+}
+
 /* Calls that create an object, or ask for what the device has. */
 static void check_call_created(const struct tap_call *c)
 {
@@ -199,7 +209,7 @@ static void check_call_created(const struct tap_call *c)
 	case VCALL_ibv_create_srq_ex:
 		o = c->failed ? NULL : check_obj_find(VOBJ_SRQ, made);
 		if (o)
-			check_asked_need(o, "it is an SRQ");
+			check_call_created_srq(c, o);
 		break;
 	case VCALL_ibv_create_ah:
 		o = c->failed ? NULL : check_obj_find(VOBJ_AH, made);
@@ -302,6 +312,8 @@ static void check_object_gone(struct tap_obj *o)
 		check_qp_gone(c);
 	else if (o->kind == VOBJ_MR)
 		check_region_gone(c);
+	else if (o->kind == VOBJ_SRQ)
+		check_srq_gone(c);
 	check_obj_gone(c);
 }
 

@@ -116,6 +116,7 @@ buffers WR:BUFFER:UNMAPPED unmapped qp1, wr_id 0x1: its buffer .* was unmapped b
 buffers WR:BUFFER:WRITTEN page_written qp1, wr_id 0x1: the device reads .*, which is written at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY response_early qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY receive_early qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY srq_early srq1, wr_id 0x3: the device writes .*, which is read at 0x[0-9a-f]*005 before
 buffers WR:BUFFER:EARLY receive_call qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY receive_handler qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:UNMAPPED receive_unmapped qp2, wr_id 0x7: the device writes .*, which is unmapped at 0x[0-9a-f]*000 before

@@ -242,6 +242,59 @@ static void seed_receive_moved(struct seed *s)
 	seed_close(s);
 }
 
+/* The second queue pair gets its receives from an SRQ. */
+static struct ibv_srq *seed_use_srq(struct seed *s)
+{
+	struct ibv_srq_init_attr shared = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_qp_init_attr init = { .send_cq = s->cq, .recv_cq = s->cq };
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct rc_addr addr[2] = { 0 };
+	union ibv_gid gid;
+	int index = rc_gid(s->ctx, &gid), i;
+
+	init.srq = ibv_create_srq(s->pd, &shared);
+	init.qp_type = IBV_QPT_RC;
+	init.cap = (struct ibv_qp_cap){ SEED_DEPTH, 0, 1, 0, 0 };
+	ibv_destroy_qp(s->qp[1]);
+	s->qp[1] = ibv_create_qp(s->pd, &init);
+	seed_must(s->qp[1] && !ibv_modify_qp(s->qp[0], &reset, IBV_QP_STATE), "SRQ");
+	for (i = 0; i < 2; i++)
+		addr[i] = (struct rc_addr){ .qpn = s->qp[i]->qp_num, .gid = gid };
+	for (i = 0; i < 2; i++)
+		seed_must(!rc_up(s->qp[i], &seed_opts, &addr[!i], index, 0), "connect");
+	return init.srq;
+}
+
+/* The message takes one of two receives, which are the second and the fourth page. */
+static void seed_srq_early(struct seed *s)
+{
+	struct ibv_recv_wr wr = { .num_sge = 1 }, *bad;
+	struct ibv_sge sge;
+	struct ibv_srq *srq;
+	struct ibv_mr *mr;
+	uint8_t *at = seed_open_pages(s, &mr);
+	int i;
+
+	srq = seed_use_srq(s);
+	wr.sg_list = &sge;
+	for (i = 1; i < PAGES; i += 2) {
+		sge = (struct ibv_sge){ (uintptr_t)at + 4096 * (size_t)i, 4096, mr->lkey };
+		wr.wr_id = (uint64_t)i;
+		seed_must(!ibv_post_srq_recv(srq, &wr, &bad), "post");
+	}
+	s->buf[5] = 9;
+	seed_send(s);
+	seed_must(at[4096 + 5] == 9, "content");
+	if (s->wrong)
+		seed_must(at[3 * 4096 + 5] == 1, "content");
+	seed_send(s);
+	seed_must(at[3 * 4096 + 5] == 9, "content");
+	ibv_destroy_qp(s->qp[1]);
+	s->qp[1] = NULL;
+	ibv_destroy_srq(srq);
+	seed_end_page(s, mr);
+}
+
 static void fault_taken(int sig)
 {
 	(void)sig;
@@ -280,6 +333,7 @@ static const struct seed_case seeds[] = {
 	{ "page_written", seed_page_written },
 	{ "response_early", seed_response_early },
 	{ "receive_early", seed_receive_early },
+	{ "srq_early", seed_srq_early },
 	{ "receive_call", seed_receive_call },
 	{ "receive_unmapped", seed_receive_unmapped },
 	{ "receive_moved", seed_receive_moved },
