@@ -36,7 +36,7 @@
 /**
  * struct step - pages that go back at once: [addr, addr + len), which lie at @off in the file.
  * @data_to: the file is known to have data from @off to here
- * @noreserve: how the private mapping is made
+ * @noreserve, @advice: how the private mapping is made: struct lent_range
  */
 struct step {
 	u64 addr;
@@ -44,6 +44,7 @@ struct step {
 	u64 off;
 	u64 data_to;
 	int prot;
+	int advice;
 	bool noreserve;
 };
 
@@ -249,8 +250,19 @@ static bool is_zero(const u8 *page)
 	return !page[0] && !memcmp(page, page + 1, LEND_PAGE - 1);
 }
 
+/* Map private pages in place of a step. Return: 0 or -errno. */
+static int step_map_private(const struct step *s)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (s->noreserve ? MAP_NORESERVE : 0);
+	int ret = pages_map(s->addr, s->len, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	if (!ret && s->advice)
+		(void)sys_madvise((void *)(uintptr_t)s->addr, s->len, s->advice);
+	return ret;
+}
+
 /* step_exchange() where the program has closed the file's descriptor: by a copy of the step. */
-static int step_return_copy(const struct step *s, int flags)
+static int step_return_copy(const struct step *s)
 {
 	u8 *to = (u8 *)(uintptr_t)s->addr, *copy;
 	long at = syscall(SYS_mmap, NULL, s->len, (long)(PROT_READ | PROT_WRITE),
@@ -266,7 +278,7 @@ static int step_return_copy(const struct step *s, int flags)
 	if (!ret)
 		memcpy(copy, to, s->len);
 	if (!ret)
-		ret = pages_map(s->addr, s->len, PROT_READ | PROT_WRITE, flags, -1, 0);
+		ret = step_map_private(s);
 	for (i = 0; i < s->len && !ret; i += LEND_PAGE)
 		if (!is_zero(copy + i))
 			memcpy(to + i, copy + i, LEND_PAGE);
@@ -279,12 +291,11 @@ static int step_return_copy(const struct step *s, int flags)
 /* Exchange a step that is mapped from the file for private pages. Other threads are stopped. */
 static int step_exchange(struct step *s)
 {
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (s->noreserve ? MAP_NORESERVE : 0);
 	int ret;
 
 	if (!lent_file_is_open())
-		return step_return_copy(s, flags);
-	ret = pages_map(s->addr, s->len, PROT_READ | PROT_WRITE, flags, -1, 0);
+		return step_return_copy(s);
+	ret = step_map_private(s);
 	if (!ret)
 		ret = step_load(s);
 	if (!ret && s->prot != (PROT_READ | PROT_WRITE))
@@ -313,6 +324,7 @@ static int mapping_return(const struct lent_range *r, const struct mapping *v)
 {
 	struct step s = { .addr = v->from > r->addr ? v->from : r->addr,
 			  .prot = mapping_prot(v),
+			  .advice = r->advice,
 			  .noreserve = r->noreserve };
 	u64 end = min_u64(v->to, r->addr + r->len);
 	int ret = 0;

@@ -12,6 +12,7 @@
  * struct lent_range - addresses whose pages lie in the memory file, one after the other.
  * @off: in the file
  * @noreserve: how the private mapping was made
+ * @advice: what the program asked for about huge pages there: MADV_HUGEPAGE, MADV_NOHUGEPAGE, or 0
  * @shown: it is in the client's table: other processes copy to and from the file
  * @idle_since: when the last region on it has ended; 0: one lies on it
  *
@@ -22,6 +23,7 @@ struct lent_range {
 	u64 len;
 	u64 off;
 	u64 idle_since;
+	int advice;
 	bool noreserve;
 	bool shown;
 };

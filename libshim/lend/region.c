@@ -7,7 +7,7 @@
  * When the table is full nothing further is lent until the regions without a place have gone.
  *
  * /proc/self/smaps decides what is lent: private anonymous mappings with no flag that a new mapping
- * would lose.
+ * would lose, but for advice about huge pages, which goes back with the memory.
  */
 #include "libshim/lend/region.h"
 
@@ -156,10 +156,10 @@ bool lend_region_is_on(u64 from, u64 to)
 	return n_unnoted || is_registered(from, to, UNNOTED);
 }
 
-/* Whether a mapping has only flags that a new one has as well. */
+/* Whether a mapping has only flags that a new one has as well, or gets again. */
 static bool has_plain_flags(const char *flags)
 {
-	static const char plain[] = "rd wr mr mw me ac nr sd ";
+	static const char plain[] = "rd wr mr mw me ac nr sd hg nh ";
 	char word[4] = "";
 
 	for (; strlen(flags) >= 3; flags += 3) {
@@ -206,6 +206,9 @@ static int mapping_lend(const struct mapping *v, const char *flags, u64 from, u6
 	if (!r)
 		return -ENOSPC;
 	r->noreserve = strstr(flags, "nr ") != NULL;
+	r->advice = strstr(flags, "hg ")   ? MADV_HUGEPAGE
+		    : strstr(flags, "nh ") ? MADV_NOHUGEPAGE
+					   : 0;
 	ret = lent_pages_lend(r, prot, &done);
 	if (!done) {
 		lent_range_remove(r);

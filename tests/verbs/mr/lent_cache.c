@@ -196,6 +196,33 @@ static void test_calls(void)
 	munmap(at, SIZE);
 }
 
+/* Memory goes back with the advice about huge pages that the program has given. */
+static void test_huge_page_advice(void)
+{
+	static const struct {
+		int advice;
+		const char *flag, *name;
+	} kinds[] = { { MADV_HUGEPAGE, " hg", "MADV_HUGEPAGE" },
+		      { MADV_NOHUGEPAGE, " nh", "MADV_NOHUGEPAGE" } };
+	struct ibv_mr *mr;
+	bool advised;
+	uint8_t *at;
+
+	for (unsigned int i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
+		/* A kernel without huge pages takes no advice. */
+		advised = !madvise(at, SIZE, kinds[i].advice);
+		fill(at, SIZE, 9);
+		mr = region_new(at, SIZE);
+		ok(has_lent(at, SIZE, SIZE) && filled(at, SIZE, 9), "%s: the memory is lent",
+		   kinds[i].name);
+		ok(!ibv_dereg_mr(mr) && vb_give_back(at, SIZE) && vb_is_private(at, SIZE) &&
+			   has_flag(at, kinds[i].flag) == advised && filled(at, SIZE, 9),
+		   "%s: it goes back with the advice", kinds[i].name);
+		munmap(at, SIZE);
+	}
+}
+
 static int child_check(uint8_t *at, int go)
 {
 	char byte;
@@ -350,6 +377,7 @@ int main(int argc, char **argv)
 	test_malloc();
 	test_calloc();
 	test_calls();
+	test_huge_page_advice();
 	test_fork();
 	test_aio();
 	test_bounds();
