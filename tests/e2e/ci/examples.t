@@ -31,7 +31,7 @@ fi
 # Manifests by the schema of Kubernetes' API.
 judge=$BUILD/npm/kubernetes.mjs
 if [ -e "$judge" ] && command -v node >/dev/null; then
-	for file in kubernetes.yaml kubernetes-hca.yaml ../packaging/kubernetes/device-plugin.yaml; do
+	for file in kubernetes.yaml kubernetes-hca.yaml kubernetes-roce.yaml ../packaging/kubernetes/device-plugin.yaml; do
 		check "Kubernetes' schema accepts ${file##*/}" limit node "$judge" "$file"
 	done
 	# refused EDIT COMPLAINT - the schema has COMPLAINT against a manifest that sed's EDIT has spoiled
