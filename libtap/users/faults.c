@@ -76,10 +76,15 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 	return TAP_ANSWER;
 }
 
-/* Whether a call reports no failure, but an empty queue or a signal. */
-static bool fault_is_waiting(int err)
+/*
+ * Whether a call's error is no failure, but an answer: an empty queue, a signal, or an entry of the
+ * table of GIDs that is empty. Programs go through that table to its end.
+ */
+static bool fault_is_answer(const struct tap_call *c)
 {
-	return err == EAGAIN || err == EINTR;
+	return c->failed == EAGAIN || c->failed == EINTR ||
+	       (c->failed == ENODATA &&
+		(c->call == VCALL_ibv_query_gid || c->call == VCALL_ibv_query_gid_ex));
 }
 
 static void fault_call_returned(struct tap_call *c)
@@ -92,7 +97,7 @@ static void fault_call_end(struct tap_call *c)
 {
 	enum call_id id = fault_call_id(c);
 
-	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_waiting(c->failed))
+	if (unlikely(c->failed) && id < CALL_COUNT && !fault_is_answer(c))
 		tap_fabric_report(id, c->text, c->failed, false);
 	object_counts_call_end(c);
 	limit_fault_call_end(c);
