@@ -329,11 +329,25 @@ static void seed_receive_handler(struct seed *s)
 	seed_end_page(s, mr);
 }
 
+/* A fault that has nothing to do with a request, while a receive is outstanding. */
+static void seed_own_fault(struct seed *s)
+{
+	volatile uint8_t *other = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	seed_open_receive(s, &mr);
+	if (s->wrong)
+		*other = 1;
+	seed_send(s);
+	seed_end_page(s, mr);
+}
+
 static const struct seed_case seeds[] = {
 	{ "page_written", seed_page_written },
 	{ "response_early", seed_response_early },
 	{ "receive_early", seed_receive_early },
 	{ "srq_early", seed_srq_early },
+	{ "own_fault", seed_own_fault },
 	{ "receive_call", seed_receive_call },
 	{ "receive_unmapped", seed_receive_unmapped },
 	{ "receive_moved", seed_receive_moved },
