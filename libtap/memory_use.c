@@ -45,24 +45,33 @@ void tap_memory_watch(bool on)
 	store_relaxed(&is_watching, on);
 }
 
-bool tap_memory_is_plain(u64 addr, u64 len)
+static bool use_is_device(const struct mapping *v)
+{
+	return !strncmp(v->name, "/dev/", 5) && strncmp(v->name, "/dev/shm/", 9) != 0 &&
+	       strncmp(v->name, "/dev/zero", 9) != 0;
+}
+
+enum tap_memory_kind tap_memory_kind(u64 addr, u64 len)
 {
 	u64 at = addr, own = (u64)(uintptr_t)__builtin_frame_address(0);
-	bool good = true;
+	bool good = true, shared = false;
 	struct mapping v;
 	struct maps m;
 
 	if (!len || maps_open(&m, false))
-		return false;
+		return TAP_MEMORY_OTHER;
 	while (good && at < addr + len && maps_next(&m, &v)) {
 		if (v.to <= at)
 			continue;
-		good = v.from <= at && v.read && v.write && !v.exec && !v.shared &&
+		good = v.from <= at && v.read && v.write && !v.exec && !use_is_device(&v) &&
 		       !(own >= v.from && own < v.to) && strcmp(v.name, "[stack]") != 0;
+		shared |= v.shared;
 		at = v.to;
 	}
 	maps_close(&m);
-	return good && at >= addr + len;
+	if (!good || at < addr + len)
+		return TAP_MEMORY_OTHER;
+	return shared ? TAP_MEMORY_SHARED : TAP_MEMORY_PRIVATE;
 }
 
 bool tap_memory_find(u64 addr, struct tap_mapping *found)

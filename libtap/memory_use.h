@@ -20,11 +20,18 @@
 
 /** tap_memory_watch() - whether there is memory to watch, so that system calls have to be shown. */
 void tap_memory_watch(bool on);
+/** enum tap_memory_kind - memory whose rights can be taken away and given back. */
+enum tap_memory_kind {
+	TAP_MEMORY_OTHER, /* not so */
+	TAP_MEMORY_PRIVATE,
+	TAP_MEMORY_SHARED, /* all or some of it */
+};
+
 /**
- * tap_memory_is_plain() - whether memory is private and writable, and not the calling thread's
- * stack: its rights can be taken away and given back.
+ * tap_memory_kind() - which kind memory is: it is writable, no device's, and not the calling
+ * thread's stack, or it is of another kind.
  */
-bool tap_memory_is_plain(u64 addr, u64 len);
+enum tap_memory_kind tap_memory_kind(u64 addr, u64 len);
 
 /** struct tap_mapping - what is mapped from @from up to @to, and the program's rights to it. */
 struct tap_mapping {

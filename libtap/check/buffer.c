@@ -50,12 +50,12 @@ static bool buffer_hash_range(u64 addr, u64 len, u64 *hash)
 	return true;
 }
 
-/* Guarded pages cannot change unnoticed: a word of them says that they are still mapped. */
+/* Guarded private pages cannot change unnoticed: a word of them says that they are still mapped. */
 static bool buffer_hash_segment(const struct check_wr *wr, u32 i, u64 len, u64 *hash)
 {
 	u64 from = wr->sge[i].addr, to = from + wr->sge[i].length, first, last;
 
-	if (!wr->guard[i])
+	if (!wr->guard[i] || wr->guardable[i] == CHECK_GUARDS_SENDS)
 		return buffer_hash_range(from, len, hash);
 	check_guard_pages(&wr->sge[i], &first, &last);
 	return buffer_hash_range(from, first - from, hash) &&
@@ -134,6 +134,15 @@ static bool buffer_is_target(const struct check_wr *wr)
 			return true;
 	}
 	return false;
+}
+
+void check_buffer_spare_targets(struct check_wr *wr)
+{
+	u32 i;
+
+	for (i = 0; i < wr->n_sge; i++)
+		if (wr->guardable[i] == CHECK_GUARDS_SENDS && buffer_is_target(wr))
+			wr->guardable[i] = CHECK_UNGUARDED;
 }
 
 void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr)

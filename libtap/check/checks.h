@@ -96,6 +96,8 @@ const struct check_wr *check_request_find_overlap(const struct check_queue *q,
 
 /** check_buffer_owned() - a send has its data segments, and is about to be posted. */
 void check_buffer_owned(struct check_wr *wr);
+/** check_buffer_spare_targets() - no guards for shared memory of a send that a device may write. */
+void check_buffer_spare_targets(struct check_wr *wr);
 /** check_buffer_returned() - its completion, or that of a later one, is polled. */
 void check_buffer_returned(const struct check_obj *qp, const struct check_wr *wr);
 /** check_buffer_target() - the device may write to these segments. */

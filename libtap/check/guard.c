@@ -153,6 +153,22 @@ static u32 guard_add_range(const struct guard_owner *owner)
 	return (u32)(g - guards) + 1;
 }
 
+/* A device is about to write to a range. */
+static void guard_open_shared(u64 from, u64 to)
+{
+	struct guard *g;
+
+	if (guard_is_empty())
+		return;
+	pthread_mutex_lock(&lock);
+	for (g = guards; g < guards + guards_end; g++)
+		if (guard_is_closed(g) && g->owner.shared && guard_overlaps(g, from, to)) {
+			g->open = true;
+			guard_apply(g->owner.from, g->owner.to);
+		}
+	pthread_mutex_unlock(&lock);
+}
+
 /*
  * Whether the device of an emulator reaches memory that the program may not use: through
  * /proc/PID/mem, to which a kernel may refuse that (proc_mem.force_override=).
@@ -203,8 +219,12 @@ void check_guard_add(const struct check_obj *queue, struct check_wr *wr, bool ta
 	if (!check_guard_wants() || !check_guard_start())
 		return;
 	for (i = 0; i < wr->n_sge; i++) {
+		owner.shared = wr->guardable[i] == CHECK_GUARDS_SENDS;
 		check_guard_pages(&wr->sge[i], &owner.from, &owner.to);
-		if (owner.from >= owner.to || !wr->guardable[i])
+		if (target)
+			guard_open_shared(wr->sge[i].addr, wr->sge[i].addr + wr->sge[i].length);
+		if (owner.from >= owner.to || wr->guardable[i] == CHECK_UNGUARDED ||
+		    (owner.shared && target))
 			continue;
 		pthread_mutex_lock(&lock);
 		wr->guard[i] = (u16)guard_add_range(&owner);
@@ -321,6 +341,9 @@ static bool guard_use_range(u64 addr, u64 len, const enum tap_memory *use, check
 			if (*use != TAP_MEMORY_CHANGED &&
 			    (*use != TAP_MEMORY_READ || g->owner.target))
 				check_guard_note(&g->owner, *use, addr, stack);
+		} else if (g->owner.shared) {
+			/* The library writes there, or registers it: a device may be next. */
+			g->open = true;
 		} else {
 			g->paused = true;
 			store_relaxed(&guards_paused, guards_paused + 1);

@@ -58,6 +58,7 @@ bool check_guard_was_used(const struct check_wr *wr);
 /**
  * struct guard_owner - the request that a report names. @queue: the queue pair or SRQ (@kind);
  *	@ord: its ordinal
+ * @shared: the memory is, and no device may write there while it has a guard
  * @from, @to: the guarded pages
  */
 struct guard_owner {
@@ -65,6 +66,7 @@ struct guard_owner {
 	const void *queue;
 	u32 ord;
 	bool target;
+	bool shared;
 	u64 from;
 	u64 to;
 	u64 wr_id;

@@ -48,6 +48,20 @@ void check_mr_new(struct check_obj *c)
 	c->mr.pd = mr->pd;
 }
 
+/* The kernel lets no device of an emulator write to shared memory whose owner may not. */
+static enum check_guardable memory_find_guardable(const struct check_mr *mr)
+{
+	enum tap_memory_kind kind;
+
+	if (!(mr->access & IBV_ACCESS_LOCAL_WRITE) || mr->access & IBV_ACCESS_ON_DEMAND ||
+	    mr->iova != mr->addr || !check_guard_wants())
+		return CHECK_UNGUARDED;
+	kind = tap_memory_kind(mr->addr, mr->len);
+	if (kind == TAP_MEMORY_SHARED)
+		return CHECK_GUARDS_SENDS;
+	return kind == TAP_MEMORY_PRIVATE ? CHECK_GUARDS_ALL : CHECK_UNGUARDED;
+}
+
 void check_mr_call(const struct tap_call *call)
 {
 	struct check_obj *c = check_obj_find(
@@ -58,7 +72,8 @@ void check_mr_call(const struct tap_call *call)
 	if (call->call == VCALL_ibv_rereg_mr) {
 		check_watch_remove(c);
 		check_mr_new(c);
-		c->mr.has_access = c->mr.guardable = false;
+		c->mr.has_access = false;
+		c->mr.guardable = CHECK_UNGUARDED;
 		return;
 	}
 	c->mr.has_access = true;
@@ -70,9 +85,7 @@ void check_mr_call(const struct tap_call *call)
 	}
 	if (c->mr.access & IBV_ACCESS_ZERO_BASED)
 		c->mr.iova = 0;
-	c->mr.guardable = c->mr.access & IBV_ACCESS_LOCAL_WRITE &&
-			  !(c->mr.access & IBV_ACCESS_ON_DEMAND) && c->mr.iova == c->mr.addr &&
-			  check_guard_wants() && tap_memory_is_plain(c->mr.addr, c->mr.len);
+	c->mr.guardable = memory_find_guardable(&c->mr);
 	if (check_watch_wants())
 		check_watch_add(c);
 	if (c->mr.access & IBV_ACCESS_ON_DEMAND)

@@ -51,11 +51,18 @@ struct check_shared; /* shared_queue.c */
 #define CHECK_SGES  4u /* of a work request, that are kept */
 #define CHECK_DEPTH 8192u /* of a queue, that is followed */
 
+/** enum check_guardable - which requests for memory may have guards. */
+enum check_guardable {
+	CHECK_UNGUARDED,
+	CHECK_GUARDS_SENDS, /* shared memory */
+	CHECK_GUARDS_ALL,
+};
+
 /**
  * struct check_wr - an outstanding work request.
  * @stack: who posted it
  * @is_read: a READ or atomic, which writes to @sge
- * @mr: ordinals of the regions of @sge, 0: none; @guardable: pages of it may have guards
+ * @mr: ordinals of the regions of @sge, 0: none; @guardable: of these
  * @guard: entries of guard.c, 0: none
  * @hash: of what it reads, if it is @hashed
  * @ah: of a datagram; @ah_ord: its ordinal, 0: none
@@ -71,7 +78,7 @@ struct check_wr {
 	u8 n_sge;
 	struct ibv_sge sge[CHECK_SGES];
 	u32 mr[CHECK_SGES];
-	bool guardable[CHECK_SGES];
+	u8 guardable[CHECK_SGES]; /* enum check_guardable */
 	u16 guard[CHECK_SGES];
 	u64 raddr;
 	u32 rkey;
@@ -206,7 +213,7 @@ struct check_cq {
 /**
  * struct check_mr - @uses: outstanding requests that name it. @gone: where it was deregistered
  * @target_from, @target_to: from the first to the last byte that a receive or READ ever named
- * @guardable: its pages may have guards
+ * @guardable: which requests for its pages may have guards
  */
 struct check_mr {
 	u64 addr;
@@ -217,7 +224,7 @@ struct check_mr {
 	u32 access;
 	bool has_access;
 	u32 uses;
-	bool guardable;
+	enum check_guardable guardable;
 	u64 target_from;
 	u64 target_to;
 	const void *pd;

@@ -48,8 +48,10 @@ static void post_set_send_sges(struct check_obj *qp, struct check_wr *wr, const 
 		check_buffer_target(qp->tap->ctx_obj, sge, n);
 		check_guard_add(qp, wr, true);
 	} else {
-		if (check_request_reads_memory(wr->opcode))
+		if (check_request_reads_memory(wr->opcode)) {
+			check_buffer_spare_targets(wr);
 			check_guard_add(qp, wr, false);
+		}
 		check_buffer_owned(wr);
 		check_performance_payload(qp, wr);
 	}

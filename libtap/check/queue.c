@@ -34,10 +34,12 @@ static void queue_leave_ah(const struct check_wr *wr)
 		__atomic_fetch_sub(&ah->ah.uses, 1, __ATOMIC_RELAXED);
 }
 
-static bool queue_is_guardable(const struct check_obj *mr, const struct ibv_sge *sge)
+static enum check_guardable queue_guardable(const struct check_obj *mr, const struct ibv_sge *sge)
 {
-	return mr && mr->mr.guardable && sge->addr >= mr->mr.addr && sge->length <= mr->mr.len &&
-	       sge->addr - mr->mr.addr <= mr->mr.len - sge->length;
+	return mr && sge->addr >= mr->mr.addr && sge->length <= mr->mr.len &&
+			       sge->addr - mr->mr.addr <= mr->mr.len - sge->length
+		       ? mr->mr.guardable
+		       : CHECK_UNGUARDED;
 }
 
 void check_queue_find_guardable(const struct check_obj *queue, struct check_wr *wr)
@@ -47,7 +49,7 @@ void check_queue_find_guardable(const struct check_obj *queue, struct check_wr *
 
 	for (i = 0; i < wr->n_sge; i++) {
 		mr = check_obj_of(tap_obj_find_mr(queue->tap->ctx_obj, wr->sge[i].lkey));
-		wr->guardable[i] = queue_is_guardable(mr, &wr->sge[i]);
+		wr->guardable[i] = queue_guardable(mr, &wr->sge[i]);
 	}
 }
 
@@ -59,7 +61,7 @@ void check_queue_use_regions(const struct check_obj *qp, struct check_wr *wr)
 	for (i = 0; i < wr->n_sge; i++) {
 		mr = check_obj_of(tap_obj_find_mr(qp->tap->ctx_obj, wr->sge[i].lkey));
 		wr->mr[i] = mr ? mr->ord : 0;
-		wr->guardable[i] = queue_is_guardable(mr, &wr->sge[i]);
+		wr->guardable[i] = queue_guardable(mr, &wr->sge[i]);
 		if (mr)
 			__atomic_fetch_add(&mr->mr.uses, 1, __ATOMIC_RELAXED);
 	}

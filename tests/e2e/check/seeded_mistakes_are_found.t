@@ -114,6 +114,7 @@ buffers WR:BUFFER:WRITTEN written qp1, wr_id 0x1: its buffer .* was written befo
 buffers WR:BUFFER:WRITTEN written_inline qp1, wr_id 0x1: its buffer .* was written before
 buffers WR:BUFFER:UNMAPPED unmapped qp1, wr_id 0x1: its buffer .* was unmapped before
 buffers WR:BUFFER:WRITTEN page_written qp1, wr_id 0x1: the device reads .*, which is written at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:WRITTEN shared_written qp[0-9], wr_id 0x1: the device reads .*, which is written at 0x[0-9a-f]*384 before
 buffers WR:BUFFER:EARLY response_early qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY receive_early qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY srq_early srq1, wr_id 0x3: the device writes .*, which is read at 0x[0-9a-f]*005 before

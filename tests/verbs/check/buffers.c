@@ -329,6 +329,57 @@ static void seed_receive_handler(struct seed *s)
 	seed_end_page(s, mr);
 }
 
+/* Another process sends to the page, while it belongs to a WRITE that is not polled. */
+static void seed_send_to_shared(struct end *other, struct ibv_qp *qp, struct ibv_sge *page)
+{
+	struct rc_wr wr = wr_make(IBV_WR_SEND, 2, other, other->buf, 4096, NULL, NULL);
+	struct ibv_recv_wr receive = { .wr_id = 7, .sg_list = page, .num_sge = 1 }, *bad;
+	struct ibv_wc wc;
+
+	seed_must(!ibv_post_recv(qp, &receive, &bad), "post");
+	memset(other->buf, 9, 4096);
+	seed_must(!end_send(other, &wr) && end_poll(other, 0, SEED_WAIT, &wc) &&
+			  wc.status == IBV_WC_SUCCESS,
+		  "SEND");
+}
+
+/* In shared memory, to which devices cannot write while it has guards. */
+static void seed_shared_written(struct seed *s)
+{
+	struct ibv_send_wr wr = { .wr_id = 1, .num_sge = 1 }, *bad;
+	struct end *other = end_fork(false);
+	struct ibv_sge sge = { .length = 4096 };
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t *at;
+
+	end_open(other);
+	seed_open(s, 32);
+	qp = seed_connect_end(s, other);
+	at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	mr = ibv_reg_mr(s->pd, at, 8192, IBV_ACCESS_LOCAL_WRITE);
+	seed_must(mr, "ibv_reg_mr");
+	sge.addr = (uintptr_t)at + 4096;
+	sge.lkey = mr->lkey;
+	wr.opcode = IBV_WR_RDMA_WRITE;
+	wr.sg_list = &sge;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.wr.rdma.remote_addr = (uintptr_t)other->buf + 8192;
+	wr.wr.rdma.rkey = other->rkey;
+	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
+	if (s->wrong)
+		at[4096 + 900] = 2;
+	else
+		seed_send_to_shared(other, qp, &sge);
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "WRITE");
+	seed_must(s->wrong || seed_poll(s) == IBV_WC_SUCCESS, "receive");
+	seed_must(at[4096 + 900] == (s->wrong ? 2 : 9), "content");
+	ibv_destroy_qp(qp);
+	ibv_dereg_mr(mr);
+	end_close(other);
+	seed_close(s);
+}
+
 /* A fault that has nothing to do with a request, while a receive is outstanding. */
 static void seed_own_fault(struct seed *s)
 {
@@ -348,6 +399,7 @@ static const struct seed_case seeds[] = {
 	{ "receive_early", seed_receive_early },
 	{ "srq_early", seed_srq_early },
 	{ "own_fault", seed_own_fault },
+	{ "shared_written", seed_shared_written },
 	{ "receive_call", seed_receive_call },
 	{ "receive_unmapped", seed_receive_unmapped },
 	{ "receive_moved", seed_receive_moved },
