@@ -5,10 +5,14 @@
  * Each trace is split into sequences whose order is the same in every run: the lines of a thread,
  * the posts to a queue, the completions of one side of a QP. How the sequences interleave and how
  * polls were grouped may differ, and so may addresses, keys, numbers and wr_id (often an address).
+ * Fields that the API leaves undefined are not compared: devices set lengths, flags and immediates
+ * of completions of sends as they like, and programs leave the immediate of a plain SEND unset.
  */
 #include "fabric/common/json.h"
+#include "fabric/cli/trace/export.h"
 #include "fabric/cli/trace/trace.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,10 +33,66 @@ struct part {
 	const void *what; /* struct vt_wr, vt_wc */
 };
 
+/** struct diff_qp - a queue pair. @num: its number; @datagrams: it is one of UD */
+struct diff_qp {
+	u32 num;
+	bool datagrams;
+};
+
+/** struct parts - the sequences of a program. @qp: by ordinal */
 struct parts {
 	struct part *part;
 	size_t n, cap;
+	struct diff_qp *qp;
+	u32 n_qps;
 };
+
+/* --- queue pairs --- */
+
+static u32 trace_diff_created_qp(const char *line)
+{
+	const char *result = strstr(line, " = qp");
+	char text[64];
+
+	if (!strncmp(line, "rdma_create_qp", 14))
+		return export_ordinal(export_line_value(line, true, "id.qp", text, sizeof(text)),
+				      "qp");
+	if (strncmp(line, "ibv_create_qp", 13) != 0 || !result)
+		return 0;
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(result + 3, " "), result + 3);
+	return export_ordinal(text, "qp");
+}
+
+static int trace_diff_note_qp(struct parts *p, const struct vt_program *prog,
+			      const struct vt_rec *rec)
+{
+	size_t len;
+	const char *line = vt_rec_line(prog, rec, &len);
+	u32 ordinal = trace_diff_created_qp(line);
+	struct diff_qp *bigger;
+	char type[64];
+	u64 num;
+
+	if (!ordinal)
+		return 0;
+	bigger = export_at(p->qp, &p->n_qps, ordinal, sizeof(*p->qp));
+	if (!bigger)
+		return -ENOMEM;
+	p->qp = bigger;
+	export_line_value(line, false, "attr.qp_type", type, sizeof(type));
+	p->qp[ordinal].datagrams = !strcmp(type, "IBV_QPT_UD");
+	if (vt_rec_fact(prog, rec, true, "qp_num", &num) ||
+	    vt_rec_fact(prog, rec, true, "id.qp.qp_num", &num))
+		p->qp[ordinal].num = (u32)num;
+	return 0;
+}
+
+static struct diff_qp trace_diff_qp(const struct parts *p, u32 ordinal)
+{
+	return ordinal < p->n_qps ? p->qp[ordinal] : (struct diff_qp){ 0 };
+}
+
+/* --- sequences --- */
 
 static int trace_diff_add_part(struct parts *p, enum part_kind kind, u32 a, u32 b,
 			       const struct vt_rec *rec, const void *what)
@@ -65,7 +125,8 @@ static int trace_diff_add_post(struct parts *p, const struct vt_rec *rec)
 	return ret;
 }
 
-static int trace_diff_add_rec(struct parts *p, const struct vt_rec *rec, bool data)
+static int trace_diff_add_rec(struct parts *p, const struct vt_program *prog,
+			      const struct vt_rec *rec, bool data)
 {
 	const struct vt_wc *wc;
 	int ret = 0;
@@ -75,7 +136,8 @@ static int trace_diff_add_rec(struct parts *p, const struct vt_rec *rec, bool da
 		return trace_diff_add_post(p, rec);
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
-		return trace_diff_add_part(p, PART_LINE, 0, rec->thread, rec, NULL);
+		ret = trace_diff_note_qp(p, prog, rec);
+		return ret ? ret : trace_diff_add_part(p, PART_LINE, 0, rec->thread, rec, NULL);
 	case VT_POLL:
 		for (i = 0, wc = vt_poll_wcs(rec); i < VT_BODY(vt_poll, rec)->n && !ret; i++)
 			ret = trace_diff_add_part(
@@ -108,20 +170,75 @@ static int trace_diff_split(struct parts *p, const struct vt_program *prog, bool
 	int ret = 0;
 
 	while (!ret && (rec = vt_rec_next(prog, &off)))
-		ret = trace_diff_add_rec(p, rec, data);
+		ret = trace_diff_add_rec(p, prog, rec, data);
 	if (p->n)
 		qsort(p->part, p->n, sizeof(*p->part), trace_diff_by_key);
 	return ret;
 }
 
+/* --- texts --- */
+
+/*
+ * An immediate, in network byte order. Programs send the number of their queue pair, which differs.
+ */
+static void trace_diff_imm_text(u32 imm, u32 num, char *text, size_t size)
+{
+	size_t len = strlen(text);
+
+	if (num && be32toh(imm) == num)
+		snprintf(text + len, size - len, " imm=the sender's number");
+	else
+		snprintf(text + len, size - len, " imm=%#x", imm);
+}
+
+static void trace_diff_wr_text(const struct parts *parts, const struct part *x, bool data,
+			       char *text, size_t size)
+{
+	const struct vt_post *post = VT_BODY(vt_post, x->rec);
+	const struct vt_wr *wr = x->what;
+	char queue[24];
+	size_t len;
+
+	trace_queue_name(x->rec, queue, sizeof(queue));
+	snprintf(text, size, "%s %s %llu bytes, %u entries, send_flags=%#x", queue,
+		 trace_wr_opcode_name(x->rec, wr), (unsigned long long)trace_wr_bytes(wr),
+		 wr->n_sge, wr->send_flags);
+	if (vt_is_send(x->rec->kind) &&
+	    (wr->opcode == WR_SEND_WITH_IMM || wr->opcode == WR_RDMA_WRITE_WITH_IMM))
+		trace_diff_imm_text(wr->imm, trace_diff_qp(parts, post->obj).num, text, size);
+	len = strlen(text);
+	if (data && wr->flags & VT_WR_CRC)
+		snprintf(text + len, size - len, " payload crc=%08x", wr->crc);
+}
+
+static void trace_diff_wc_text(const struct parts *parts, const struct part *x, bool data,
+			       char *text, size_t size)
+{
+	const struct vt_wc *wc = x->what;
+	const bool received = wc->status == WCS_SUCCESS && wc->opcode & WCO_RECV;
+	u32 flags = wc->wc_flags;
+	size_t len;
+
+	if (!trace_diff_qp(parts, wc->qp).datagrams)
+		flags &= ~(u32)WCF_GRH;
+	snprintf(text, size, "qp%u %s %s", wc->qp, ib_wc_status_name(wc->status),
+		 trace_wc_opcode_name(wc));
+	len = strlen(text);
+	if (!received)
+		return;
+	snprintf(text + len, size - len, " byte_len=%u wc_flags=%#x", wc->byte_len, flags);
+	if (flags & WCF_WITH_IMM)
+		trace_diff_imm_text(wc->imm, wc->src_qp, text, size);
+	len = strlen(text);
+	if (data && wc->flags & VT_WC_CRC)
+		snprintf(text + len, size - len, " payload crc=%08x", wc->crc);
+}
+
 /* The text of an element without what may differ: equal elements have equal texts. */
-static void trace_diff_part_text(const struct vt_program *p, const struct part *x, bool data,
-				 char *text, size_t size)
+static void trace_diff_part_text(const struct vt_program *p, const struct parts *parts,
+				 const struct part *x, bool data, char *text, size_t size)
 {
 	const struct vt_mem *mem;
-	const struct vt_wr *wr = x->what;
-	const struct vt_wc *wc = x->what;
-	char queue[24];
 	size_t len;
 
 	switch ((enum part_kind)(x->key >> 56)) {
@@ -129,22 +246,10 @@ static void trace_diff_part_text(const struct vt_program *p, const struct part *
 		snprintf(text, size, "%s", vt_rec_line(p, x->rec, &len));
 		break;
 	case PART_POST:
-		trace_queue_name(x->rec, queue, sizeof(queue));
-		snprintf(text, size, "%s %s %llu bytes, %u entries, send_flags=%#x imm=%#x", queue,
-			 trace_wr_opcode_name(x->rec, wr), (unsigned long long)trace_wr_bytes(wr),
-			 wr->n_sge, wr->send_flags, wr->opcode == WR_SEND_WITH_INV ? 0 : wr->imm);
-		len = strlen(text);
-		if (data && wr->flags & VT_WR_CRC)
-			snprintf(text + len, size - len, " payload crc=%08x", wr->crc);
+		trace_diff_wr_text(parts, x, data, text, size);
 		break;
 	case PART_WC:
-		snprintf(text, size, "qp%u %s %s byte_len=%u imm=%#x wc_flags=%#x", wc->qp,
-			 ib_wc_status_name(wc->status), trace_wc_opcode_name(wc),
-			 wc->status == WCS_SUCCESS ? wc->byte_len : 0,
-			 wc->wc_flags & WCF_WITH_IMM ? wc->imm : 0, wc->wc_flags);
-		len = strlen(text);
-		if (data && wc->flags & VT_WC_CRC)
-			snprintf(text + len, size - len, " payload crc=%08x", wc->crc);
+		trace_diff_wc_text(parts, x, data, text, size);
 		break;
 	case PART_MEM:
 		mem = VT_BODY(vt_mem, x->rec);
@@ -153,16 +258,17 @@ static void trace_diff_part_text(const struct vt_program *p, const struct part *
 	}
 }
 
-/** struct diff - a comparison of two programs. */
+/** struct diff - a comparison of two programs, and their sequences. */
 struct diff {
 	const struct vt_program *a, *b;
+	struct parts parts_a, parts_b;
 	struct json_object *json;
 	bool data;
 	u32 found;
 };
 
-static void trace_diff_side_text(const struct vt_program *p, const struct part *x, bool data,
-				 char *place, char *text)
+static void trace_diff_side_text(const struct vt_program *p, const struct parts *parts,
+				 const struct part *x, bool data, char *place, char *text)
 {
 	if (!x) {
 		place[0] = '\0';
@@ -170,7 +276,7 @@ static void trace_diff_side_text(const struct vt_program *p, const struct part *
 		return;
 	}
 	vt_rec_place(p, x->rec, place, 64);
-	trace_diff_part_text(p, x, data, text, VT_MAX_LINE);
+	trace_diff_part_text(p, parts, x, data, text, VT_MAX_LINE);
 }
 
 /* Count a difference. Only the first ones are printed. */
@@ -199,8 +305,8 @@ static bool trace_diff_is_same(struct diff *d, const struct part *x, const struc
 	static char a[VT_MAX_LINE], b[VT_MAX_LINE];
 	char at_a[64], at_b[64];
 
-	trace_diff_side_text(d->a, x, d->data, at_a, a);
-	trace_diff_side_text(d->b, y, d->data, at_b, b);
+	trace_diff_side_text(d->a, &d->parts_a, x, d->data, at_a, a);
+	trace_diff_side_text(d->b, &d->parts_b, y, d->data, at_b, b);
 	if (x && y && !strcmp(a, b))
 		return true;
 	trace_diff_print(d, at_a, a, at_b, b);
@@ -208,8 +314,9 @@ static bool trace_diff_is_same(struct diff *d, const struct part *x, const struc
 }
 
 /* The first difference of each sequence. */
-static void trace_diff_parts(struct diff *d, const struct parts *a, const struct parts *b)
+static void trace_diff_parts(struct diff *d)
 {
+	const struct parts *a = &d->parts_a, *b = &d->parts_b;
 	size_t i = 0, j = 0;
 	u64 key;
 
@@ -235,17 +342,23 @@ static void trace_diff_parts(struct diff *d, const struct parts *a, const struct
 	}
 }
 
+static void trace_diff_free(struct parts *p)
+{
+	free(p->part);
+	free(p->qp);
+	memset(p, 0, sizeof(*p));
+}
+
 static int trace_diff_programs(struct diff *d)
 {
-	struct parts a = { 0 }, b = { 0 };
-	int ret = trace_diff_split(&a, d->a, d->data);
+	int ret = trace_diff_split(&d->parts_a, d->a, d->data);
 
 	if (!ret)
-		ret = trace_diff_split(&b, d->b, d->data);
+		ret = trace_diff_split(&d->parts_b, d->b, d->data);
 	if (!ret)
-		trace_diff_parts(d, &a, &b);
-	free(a.part);
-	free(b.part);
+		trace_diff_parts(d);
+	trace_diff_free(&d->parts_a);
+	trace_diff_free(&d->parts_b);
 	return ret;
 }
 

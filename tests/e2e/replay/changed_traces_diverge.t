@@ -159,6 +159,7 @@ shown() {
 }
 check "show" shown
 check "diff: a trace and itself" "$REAL" trace diff --data "$base" "$base"
+check "diff: fields that ibv_poll_cq(3) leaves undefined" eval 'edit undefined && "$REAL" trace diff "$base" "$TEST_DIR/changed"'
 differs() {
 	edit status && ! "$REAL" trace diff "$base" "$TEST_DIR/changed" >"$TEST_DIR/diff" &&
 		grep -q '^- p[12]/data:' "$TEST_DIR/diff" && grep -q '^+ p[12]/data:.*RETRY_EXC_ERR' "$TEST_DIR/diff"
