@@ -254,18 +254,21 @@ uint64_t rp_addr_map(const struct rp_prog *g, uint64_t addr)
 	return r ? addr + (uint64_t)r->delta : addr;
 }
 
-/* The record has the first contents where they were not zero. */
+/*
+ * The record has the first contents where they were not zero. The region is registered by now: a
+ * real device has pinned its pages, so they stay, and those that are zero are not written to.
+ */
 static void mem_clear(uint8_t *at, uint64_t len)
 {
-	uint8_t *from = (uint8_t *)(((uintptr_t)at + PAGE - 1) & ~(uintptr_t)(PAGE - 1));
-	uint8_t *to = (uint8_t *)(((uintptr_t)at + len) & ~(uintptr_t)(PAGE - 1));
+	static const uint8_t zeros[PAGE];
+	uint64_t n;
 
-	if (from >= to || madvise(from, (size_t)(to - from), MADV_DONTNEED)) {
-		memset(at, 0, len);
-		return;
+	for (; len; at += n, len -= n) {
+		n = PAGE - ((uintptr_t)at & (PAGE - 1));
+		n = n < len ? n : len;
+		if (memcmp(at, zeros, n) != 0)
+			memset(at, 0, n);
 	}
-	memset(at, 0, (size_t)(from - at));
-	memset(to, 0, (size_t)(at + len - to));
 }
 
 void rp_mr_bind(struct rp_prog *g, uint32_t ord, uint64_t base, uint64_t len, uint8_t *host,
