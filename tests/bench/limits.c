@@ -191,6 +191,60 @@ static void copies(void)
 	munmap(dst, BUF_LEN);
 }
 
+/* memcpy into pages that both processes have, which the peer has read on its CPU since the last. */
+
+static uint8_t *shared_buf;
+static size_t shared_len;
+static unsigned int shared_times;
+
+static void shared_peer(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i <= shared_times; i++) {
+		spin_until(&sh->ping, i);
+		for (size_t k = 0; k < shared_len; k += 64)
+			sum += shared_buf[k];
+		__asm__ volatile("" : : "r"(sum));
+		atomic_store_explicit(&sh->pong, i, memory_order_release);
+	}
+}
+
+static double shared_copy_ns(const uint8_t *src, size_t len)
+{
+	double start, total = 0;
+	pid_t pid;
+
+	shared_len = len;
+	shared_times = rounds(len);
+	sh->ping = sh->pong = 0;
+	pid = peer_start(shared_peer);
+	for (uint32_t i = 1; i <= shared_times; i++) {
+		start = now_ns();
+		memcpy(shared_buf, src, len);
+		__asm__ volatile("" : : "r"(shared_buf), "r"(src) : "memory");
+		total += now_ns() - start;
+		atomic_store_explicit(&sh->ping, i, memory_order_release);
+		spin_until(&sh->pong, i);
+	}
+	peer_end(pid);
+	return total / shared_times;
+}
+
+static void shared_copies(void)
+{
+	uint8_t *src = buffer();
+
+	shared_buf = mmap(NULL, BUF_LEN, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared_buf == MAP_FAILED)
+		die("mmap");
+	memset(shared_buf, 1, BUF_LEN);
+	report_copy("memcpy_shared", 65536, shared_copy_ns(src, 65536));
+	report_copy("memcpy_shared", BUF_LEN, shared_copy_ns(src, BUF_LEN));
+	munmap(shared_buf, BUF_LEN);
+	munmap(src, BUF_LEN);
+}
+
 /* Wake-ups: both sides sleep, so one trip is two wakes. */
 
 static int event[2];
@@ -381,6 +435,7 @@ int main(int argc, char **argv)
 	if (!only_tcp) {
 		line();
 		copies();
+		shared_copies();
 		event_wakes();
 		futex_wakes();
 	}
