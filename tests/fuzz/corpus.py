@@ -113,7 +113,9 @@ def join():
         "refuse": (join_peer.REFUSE, b"no\x1b"), "node": (join_peer.NODE, join_peer.node()),
         "device": (join_peer.DEV, join_peer.device(gids=[b"\xfe\x80" + bytes(13) + b"\x42"] * 3)),
         "peers": (join_peer.PEERS, b"".join(struct.pack("<Q24x", i) for i in (77, 78))),
-        "credit": (join_peer.CREDIT, struct.pack("<QQQ", 1, 4 << 20, 4 << 20))}
+        "credit": (join_peer.CREDIT, struct.pack("<QQQ", 1, 4 << 20, 4 << 20)),
+        "query": (join_peer.QUERY, struct.pack("<IIIIQ", 1, 2, 3, 0, 0) + bytes(128)),
+        "piece": (join_peer.PIECE, struct.pack("<IIQQ", 1, 0, 4, 0) + bytes(40) + b"text")}
     for op, length in ((0, 100), (1, 100), (2, 0), (7, 0)):
         bodies["burst%d" % op] = (join_peer.BURST, join_peer.burst(op=op, length=length))
     datagram = bytearray(join_peer.burst(kind=4))

@@ -90,6 +90,31 @@ static void check_peers(const u8 *body, u32 len)
 		     peer[i].scope == again[i].scope && !memcmp(peer[i].ip, again[i].ip, 16));
 }
 
+static void check_query(const u8 *body, u32 len)
+{
+	struct join_query q;
+	u8 copy[JOIN_QUERY];
+
+	if (join_query_get(body, len, &q))
+		return;
+	must(q.number && q.from <= JOIN_TEXT_MAX);
+	must(strlen(q.program) < JOIN_NAME && strlen(q.node) < JOIN_NAME);
+	join_query_put(copy, &q);
+	must(!memcmp(copy, body, sizeof(copy)));
+}
+
+static void check_piece(const u8 *body, u32 len)
+{
+	struct join_piece t;
+	static u8 copy[JOIN_PIECE + JOIN_PIECE_MAX];
+
+	if (join_piece_get(body, len, &t))
+		return;
+	must(t.number && t.from + t.len <= t.total && t.total <= JOIN_TEXT_MAX);
+	must(t.len || t.from == t.total);
+	must(join_piece_put(copy, &t) == len && !memcmp(copy, body, len));
+}
+
 static void check_burst(const u8 *body, u32 len, u8 lane)
 {
 	u8 copy[JOIN_BURST + JOIN_AV];
@@ -138,6 +163,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t len)
 		check_dev(body, n);
 	else if (h.type == JT_PEERS)
 		check_peers(body, n);
+	else if (h.type == JT_QUERY)
+		check_query(body, n);
+	else if (h.type == JT_PIECE)
+		check_piece(body, n);
 	else if (h.type == JT_BURST)
 		check_burst(body, n, h.lane);
 	return 0;
