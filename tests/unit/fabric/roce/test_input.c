@@ -333,6 +333,56 @@ static void test_marks_of_congestion_are_answered_to_the_peer_alone(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* Whether the program of the live queue pair is to be woken up by what has arrived. */
+static bool is_woken_up(struct client *cl)
+{
+	bool woken;
+
+	wire_settle();
+	woken = wire.f->wake.list == cl;
+	CU_ASSERT(wire.f->wake.received);
+	wire.f->wake = (struct poller_wakes){ 0 };
+	cl->wake = false;
+	return woken;
+}
+
+/* A poller would find nothing, and sleep again, while the fabric process waits for its CPU. */
+static void test_a_program_is_woken_up_by_the_end_of_a_message_alone(void)
+{
+	static struct client program = { .helper_fd = -1, .lent_fd = -1 };
+	struct client **place;
+	struct roce_pkt run[RUN], ack;
+	struct sq_wqe *w;
+
+	wire_make();
+	wire_connect();
+	place = &wire.f->clients.by_id[live()->client - 1];
+	*place = &program;
+	write_begin(run, RUN * MTU);
+	CU_ASSERT(!is_woken_up(&program));
+	wire_put_run(WIRE_TO_4, 1, run, RUN - 1, RUN);
+	CU_ASSERT(!is_woken_up(&program));
+	wire_put(WIRE_TO_4, 1, &run[RUN - 1]);
+	CU_ASSERT(is_woken_up(&program));
+	/* ACKs of the program's own message, of which the last ends it. */
+	w = emu_post(wire.m, &wire.live, WR_RDMA_WRITE, 3, wire.m->c[1].mem, 3 * MTU);
+	emu_remote(wire.m, w, 1, wire.m->c[1].mem);
+	emu_ring(wire.m, &wire.live);
+	wire_settle();
+	ack = (struct roce_pkt){ .opcode = ROCE_OPCODE(ROCE_RC, ROCE_ACK),
+				 .pkey = IB_DEFAULT_PKEY,
+				 .dqpn = wire.live.qpn,
+				 .psn = live()->req.una_psn,
+				 .syndrome = 31 };
+	wire_put(WIRE_TO_4, 1, &ack);
+	CU_ASSERT(!is_woken_up(&program));
+	ack.psn = psn_add(live()->req.next_psn, (u32)-1);
+	wire_put(WIRE_TO_4, 1, &ack);
+	CU_ASSERT(is_woken_up(&program));
+	*place = NULL;
+	CU_ASSERT(wire_audit());
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -355,6 +405,8 @@ int main(void)
 		  test_the_payload_of_a_small_send_is_in_its_completion },
 		{ "marks of congestion are answered to the peer alone",
 		  test_marks_of_congestion_are_answered_to_the_peer_alone },
+		{ "a program is woken up by the end of a message alone",
+		  test_a_program_is_woken_up_by_the_end_of_a_message_alone },
 		{ NULL, NULL },
 	};
 
