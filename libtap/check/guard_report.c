@@ -103,14 +103,14 @@ static void report_use(const struct guard_note *n)
 		return;
 	if (u->process != (u32)getpid())
 		snprintf(process, sizeof(process), " of process %u", u->process);
-	check_report_at(u->atomic ? FINDING_WR_ATOMIC_CPU : FINDING_WR_WRITE_POLLED, n->stack,
-			(struct check_other){ NULL, 0 },
-			"the CPU %s 0x%llx, and the %s wr_id 0x%llx of qp%u%s to [0x%llx, 0x%llx) "
-			"is outstanding: nothing says that it was executed",
-			n->use == TAP_MEMORY_WRITTEN ? "writes" : "reads",
-			(unsigned long long)n->addr, u->atomic ? "atomic" : "WRITE",
-			(unsigned long long)u->wr_id, u->qp, process, (unsigned long long)u->from,
-			(unsigned long long)u->to);
+	check_report_with(
+		u->atomic ? FINDING_WR_ATOMIC_CPU : FINDING_WR_WRITE_POLLED, n->stack,
+		(struct check_other){ "request posted", u->stack }, u->process,
+		"the CPU %s 0x%llx, and the %s wr_id 0x%llx of qp%u%s to [0x%llx, 0x%llx) "
+		"is outstanding: nothing says that it was executed",
+		n->use == TAP_MEMORY_WRITTEN ? "writes" : "reads", (unsigned long long)n->addr,
+		u->atomic ? "atomic" : "WRITE", (unsigned long long)u->wr_id, u->qp, process,
+		(unsigned long long)u->from, (unsigned long long)u->to);
 }
 
 static void report_note(const struct guard_note *n)

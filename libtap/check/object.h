@@ -270,6 +270,7 @@ struct check_id {
 /**
  * struct check_use - an outstanding WRITE or atomic of a peer to memory that the CPU has used.
  * @own: the place of this process's queue pair; @process, @qp: whose request it is
+ * @stack: who posted it, in that process
  */
 struct check_use {
 	const struct board_qp *own;
@@ -277,6 +278,7 @@ struct check_use {
 	u32 qp;
 	bool atomic;
 	u64 wr_id;
+	check_stack stack;
 	u64 from;
 	u64 to;
 };

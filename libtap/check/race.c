@@ -85,18 +85,18 @@ static void race_report(const struct check_obj *qp, const struct board_access *a
 {
 	static const char *const names[] = { "?", "READ", "WRITE", "atomic" };
 	bool own = load_relaxed(&place->owner) == (u32)getpid();
-	struct check_other other = { own ? "the other one posted" : NULL, b->stack };
+	struct check_other other = { "the other one posted", b->stack };
 	char process[32] = "";
 
 	if (!own)
 		snprintf(process, sizeof(process), " of process %u", load_relaxed(&place->owner));
-	check_report(FINDING_WR_REMOTE_RACE, other,
-		     "qp%u, wr_id 0x%llx: a %s of [0x%llx, 0x%llx) with rkey 0x%x meets the %s "
-		     "wr_id 0x%llx of qp%u%s, which is outstanding",
-		     qp->ord, (unsigned long long)a->wr_id, names[a->kind],
-		     (unsigned long long)a->addr, (unsigned long long)(a->addr + a->len), a->rkey,
-		     names[b->kind % ARRAY_SIZE(names)], (unsigned long long)b->wr_id, attr->ord,
-		     process);
+	check_report_with(
+		FINDING_WR_REMOTE_RACE, check_stack_here(), other, load_relaxed(&place->owner),
+		"qp%u, wr_id 0x%llx: a %s of [0x%llx, 0x%llx) with rkey 0x%x meets the %s "
+		"wr_id 0x%llx of qp%u%s, which is outstanding",
+		qp->ord, (unsigned long long)a->wr_id, names[a->kind], (unsigned long long)a->addr,
+		(unsigned long long)(a->addr + a->len), a->rkey, names[b->kind % ARRAY_SIZE(names)],
+		(unsigned long long)b->wr_id, attr->ord, process);
 }
 
 /* Return: whether one was found. */
@@ -147,6 +147,7 @@ void check_race_posted(struct check_obj *qp, struct check_wr *wr)
 	if (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
 		a.messages--;
 	wr->access = race_publish(qp->qp.place, &a);
+	check_report_show(a.stack);
 	if (!check_report_is_on(FINDING_WR_REMOTE_RACE))
 		return;
 	for (place = check_board_next(NULL); place; place = check_board_next(place))
@@ -212,6 +213,7 @@ bool check_race_find_use(u64 addr, u64 len, u32 rkey, bool write, struct check_u
 			.qp = attr.ord,
 			.atomic = a.kind == BOARD_ATOMIC,
 			.wr_id = a.wr_id,
+			.stack = a.stack,
 			.from = a.addr,
 			.to = a.addr + a.len,
 		};

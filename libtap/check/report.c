@@ -9,6 +9,9 @@
  *	text ...
  *	frame OFFSET FILE	innermost first; FILE may have spaces
  *	other TITLE
+ *	frame ...		or: remote PID STACK
+ *	end
+ *	stack STACK		one that the board names, for reports of other processes
  *	frame ...
  *	end
  *	count N TIMES		the N-th finding of this file, from 0 on
@@ -37,6 +40,7 @@ static struct report_place {
 	u64 times;
 } places[REPORT_PLACES];
 static u32 n_places;
+static u64 shown[STACKS / 64]; /* stacks, to other processes */
 static struct finding_set enabled;
 static int fd = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -156,7 +160,17 @@ static struct report_place *report_find_place(enum finding_id id, check_stack at
 	return &places[n_places++];
 }
 
-static void report_make(enum finding_id id, check_stack at, struct check_other other,
+/* The other place of a finding: here, or in another process. */
+static void report_put_other(struct check_other other, u32 process)
+{
+	report_put("other %s\n", other.title);
+	if (process == (u32)getpid())
+		report_put_frames(other.stack);
+	else
+		report_put("remote %u %u\n", process, other.stack);
+}
+
+static void report_make(enum finding_id id, check_stack at, struct check_other other, u32 process,
 			const char *fmt, va_list ap)
 {
 	struct report_place *p;
@@ -171,10 +185,8 @@ static void report_make(enum finding_id id, check_stack at, struct check_other o
 		vsnprintf(text, sizeof(text), fmt, ap);
 		report_put("finding %s\ntext %s\n", finding_defs[id].name, text);
 		report_put_frames(at);
-		if (other.title) {
-			report_put("other %s\n", other.title);
-			report_put_frames(other.stack);
-		}
+		if (other.title)
+			report_put_other(other, process);
 		report_put("end\n");
 		report_write();
 	}
@@ -189,7 +201,7 @@ void check_report(enum finding_id id, struct check_other other, const char *fmt,
 	if (!check_report_is_on(id))
 		return;
 	va_start(ap, fmt);
-	report_make(id, check_stack_here(), other, fmt, ap);
+	report_make(id, check_stack_here(), other, (u32)getpid(), fmt, ap);
 	va_end(ap);
 	errno = saved;
 }
@@ -203,8 +215,41 @@ void check_report_at(enum finding_id id, check_stack at, struct check_other othe
 	if (!check_report_is_on(id))
 		return;
 	va_start(ap, fmt);
-	report_make(id, at, other, fmt, ap);
+	report_make(id, at, other, (u32)getpid(), fmt, ap);
 	va_end(ap);
+	errno = saved;
+}
+
+void check_report_with(enum finding_id id, check_stack at, struct check_other other, u32 process,
+		       const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+
+	if (!check_report_is_on(id))
+		return;
+	va_start(ap, fmt);
+	report_make(id, at, other, process, fmt, ap);
+	va_end(ap);
+	errno = saved;
+}
+
+void check_report_show(check_stack stack)
+{
+	u64 bit = 1ull << stack % 64, *word = &shown[stack / 64];
+	int saved = errno;
+
+	if (likely(!stack || load_relaxed(word) & bit))
+		return;
+	pthread_mutex_lock(&lock);
+	if (!(*word & bit) && (fd >= 0 || report_open_file())) {
+		store_relaxed(word, *word | bit);
+		report_put("stack %u\n", stack);
+		report_put_frames(stack);
+		report_put("end\n");
+		report_write();
+	}
+	pthread_mutex_unlock(&lock);
 	errno = saved;
 }
 
@@ -238,4 +283,5 @@ void check_report_fork(void)
 	fd = -1;
 	n_places = 0;
 	report_len = 0;
+	memset(shown, 0, sizeof(shown));
 }

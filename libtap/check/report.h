@@ -28,6 +28,14 @@ void check_report(enum finding_id id, struct check_other other, const char *fmt,
 /** check_report_at() - the same, at another place. */
 void check_report_at(enum finding_id id, check_stack at, struct check_other other, const char *fmt,
 		     ...) __attribute__((format(printf, 4, 5)));
+/**
+ * check_report_with() - the same, where the other place may be of another process of the run, which
+ * has shown its stack. @process: its PID
+ */
+void check_report_with(enum finding_id id, check_stack at, struct check_other other, u32 process,
+		       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/** check_report_show() - write a stack for the reports of other processes, once. */
+void check_report_show(check_stack stack);
 /** check_report_finish() - write how often each place was reported. */
 void check_report_finish(void);
 /** check_report_fork() - in a child, which has reports of its own. */

@@ -13,7 +13,6 @@
 #include <execinfo.h>
 #include <pthread.h>
 
-#define STACKS	    (1u << 13)
 #define STACK_SITES 64u /* of a thread */
 
 struct stack_entry {

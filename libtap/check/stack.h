@@ -6,6 +6,7 @@
 #include "emulator/types.h"
 
 #define STACK_FRAMES 24u /* innermost ones that are kept */
+#define STACKS	     (1u << 13)
 
 /** check_stack - number of a stack; 0: none, as the table is full. */
 typedef u32 check_stack;

@@ -35,10 +35,17 @@ struct found_stack {
 	struct found_frame frame[FOUND_FRAMES];
 };
 
+/** struct found_shown - a stack that a process has shown to the others. */
+struct found_shown {
+	int pid;
+	u32 stack;
+	struct found_stack frames;
+};
+
 /**
  * struct found - a finding at one place, of all processes of the run.
  * @pid, @program: the first of them
- * @other_title: "": there is no other place
+ * @other_title: "": there is no other place; @other_pid: 0, or whose @other_stack it is
  */
 struct found {
 	enum finding_id id;
@@ -49,6 +56,8 @@ struct found {
 	struct found_stack here;
 	char other_title[64];
 	struct found_stack other;
+	int other_pid;
+	u32 other_stack;
 	bool suppressed;
 };
 
@@ -56,6 +65,8 @@ struct found {
 struct found_all {
 	u32 n;
 	struct found *found[FOUND_MAX];
+	u32 n_shown;
+	struct found_shown *shown[FOUND_MAX];
 	bool lost;
 };
 

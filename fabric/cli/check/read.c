@@ -110,6 +110,29 @@ static void read_begin_finding(struct found_all *all, struct read_file *file, co
 	file->stack = &file->open->here;
 }
 
+/* A stack that other processes name. */
+static void read_begin_shown(struct found_all *all, struct read_file *file, const char *number)
+{
+	struct found_shown *s = all->n_shown < FOUND_MAX ? calloc(1, sizeof(*s)) : NULL;
+
+	file->stack = s ? &s->frames : NULL;
+	if (!s)
+		return;
+	s->pid = file->pid;
+	s->stack = (u32)strtoul(number, NULL, 10);
+	all->shown[all->n_shown++] = s;
+}
+
+/* The other place of a finding is in another process. */
+static void read_find_shown(const struct found_all *all, struct found *f)
+{
+	u32 i;
+
+	for (i = 0; f->other_pid && i < all->n_shown; i++)
+		if (all->shown[i]->pid == f->other_pid && all->shown[i]->stack == f->other_stack)
+			f->other = all->shown[i]->frames;
+}
+
 static void read_line(struct found_all *all, struct read_file *file, const char *line)
 {
 	const char *value = strchr(line, ' ');
@@ -126,15 +149,21 @@ static void read_line(struct found_all *all, struct read_file *file, const char 
 		read_count(file, value);
 	} else if (f && !strncmp(line, "text ", 5)) {
 		snprintf(f->text, sizeof(f->text), "%s", value);
-	} else if (f && !strncmp(line, "frame ", 6)) {
+	} else if (!strncmp(line, "frame ", 6)) {
 		read_frame(file->stack, value);
 	} else if (f && !strncmp(line, "other ", 6)) {
 		snprintf(f->other_title, sizeof(f->other_title), "%s", value);
 		file->stack = &f->other;
+	} else if (f && !strncmp(line, "remote ", 7)) {
+		f->other_pid = (int)strtol(value, &end, 10);
+		f->other_stack = (u32)strtoul(end, NULL, 10);
+	} else if (!strncmp(line, "stack ", 6)) {
+		read_begin_shown(all, file, value);
 	} else if (f && !strcmp(line, "end")) {
 		if (file->n < FOUND_MAX)
 			file->found[file->n++] = read_merge(all, f);
 		file->open = NULL;
+		file->stack = NULL;
 	}
 }
 
@@ -172,6 +201,7 @@ void found_read(struct found_all *all, const char *dir)
 	struct dirent **names = NULL;
 	int n = scandir(dir, &names, read_is_report, alphasort), i;
 	char path[PATH_MAX];
+	u32 j;
 
 	all->lost |= n < 0;
 	for (i = 0; i < n; i++) {
@@ -180,4 +210,6 @@ void found_read(struct found_all *all, const char *dir)
 		free(names[i]);
 	}
 	free(names);
+	for (j = 0; j < all->n; j++)
+		read_find_shown(all, all->found[j]);
 }

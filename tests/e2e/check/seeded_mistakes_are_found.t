@@ -171,6 +171,16 @@ CHECK=(--check)
 check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp[12] exists when the program ends" "[67]"
 check "leak: its twin" twin seeded leak
 
+# Where the other process has posted its request, in its own stack.
+other_stack() {
+	limit "$RDMAEMU" run --check="$1" --check-exit 0 -- "$T/app_check_$2" "$3" wrong 2>&1 |
+		sed -n "/^  $4\$/,/^  rule/p" | grep -q ' rc_serve (tests/lib/c/rc_side.c:'
+}
+check "WR:REMOTE:RACE: the stack of the other process" \
+	other_stack WR:REMOTE:RACE processes process_race 'the other one posted'
+check "WR:WRITE:POLLED: the stack of the other process" \
+	other_stack WR:WRITE:POLLED polled other_message 'request posted'
+
 # fields COMMAND... - the opcode of a failed completion is still there, as this command runs it: status 0 or 3
 fields() {
 	local status=0
