@@ -41,6 +41,20 @@ static int av_route_lid(struct hca *hca, u32 dev, struct hca_av *av)
 	return 0;
 }
 
+/* Between EFA devices the GID is the address; an unknown one is valid but gets no answer. */
+static int av_route_gid(struct hca *hca, struct hca_av *av)
+{
+	int dst;
+
+	if (!av->is_global)
+		return -EINVAL;
+	dst = hca_find_gid(hca, av->dgid, &av->dst_port);
+	av->dst_dev = dst < 0 ? ~0u : (u32)dst;
+	if (dst >= 0)
+		av->dlid = (u16)hca->dev[dst].port[av->dst_port].lid;
+	return 0;
+}
+
 int av_check(struct hca *hca, u32 client, u32 dev_index, struct hca_av *av)
 {
 	const struct hca_port *port = port_of(hca, dev_index, av->port_num);
@@ -53,6 +67,8 @@ int av_check(struct hca *hca, u32 client, u32 dev_index, struct hca_av *av)
 		return -EINVAL;
 	if (av->is_global && !port->gid[av->sgid_index].valid)
 		return -ENODATA;
+	if (lim_is_efa(&hca->dev[dev_index].lim))
+		return av_route_gid(hca, av);
 	if (!av->is_global || hca->dev[dev_index].link_layer == LINK_INFINIBAND)
 		return av_route_lid(hca, dev_index, av);
 	if (!memcmp(av->dgid, zero, sizeof(zero)))

@@ -18,6 +18,11 @@ void burst_split(const struct burst *b, u32 first, u32 n, struct burst *out)
 		out->dma_len = end - start;
 	} else {
 		out->off += start;
+		/* Each burst of SRD can be placed without the others. */
+		if (unlikely(b->dst_type == QPT_SRD)) {
+			out->va += start;
+			out->dma_len = end > start ? end - start : 0;
+		}
 	}
 	out->psn = psn_add(b->psn, first);
 	out->ip_id = (u16)(b->ip_id + first);

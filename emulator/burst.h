@@ -40,8 +40,9 @@ enum burst_flags {
  * @len: payload bytes of this burst; READ request: bytes wanted
  * @off: offset of this burst's payload in @mem. READ request: its answer is to begin there, and to
  *       have @len bytes: other devices ask for more at once than one step of the model sends
- * @srqn: XRCETH; @qkey: DETH; @av: datagrams: the address they were sent to, in HCA memory
- * @swap: also the FETH of a FLUSH, enum ib_flush
+ * @srqn: XRCETH; SRD: the low byte of the sender's hca_qp.resets, of an answer of its request's
+ * @qkey: DETH; @av: datagrams: the address they were sent to
+ * @swap: also the FETH of a FLUSH, enum ib_flush; SRD: bytes of the whole message
  * @va, @rkey, @dma_len: RETH, valid in the burst with BF_FIRST; AtomicETH uses @va and @rkey
  */
 struct burst {
@@ -58,7 +59,7 @@ struct burst {
 	};
 	u32 npkts;
 	union {
-		u32 msn; /* of answers */
+		u32 msn; /* of answers; SRD: packets from @psn on that it is about */
 		u32 rule; /* of a request with @aeth: who wants that */
 	};
 	u32 mtu; /* bytes */

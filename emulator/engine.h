@@ -55,7 +55,7 @@ struct hca_work {
  * @late: an event is about to be queued on channel @chan of client @owner - 1: returns whether the
  *        callee queues it later, by chan_push(). NULL: never
  * @wire: carry a burst; NULL is a wire without loss or delay, straight into hca_input(), whose
- *        return value it then passes on. A wire that keeps a burst copies it (and its @mem list).
+ *        return value it then passes on. A wire that keeps a burst copies it, its lists as well.
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
  *        payload. 0; -EAGAIN: not now, the sending QP is run again when it can go on. NULL: not
  *        from this process

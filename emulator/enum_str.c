@@ -81,6 +81,7 @@ const char *ib_qp_type_name(u32 type)
 		[QPT_RC] = "RC",
 		[QPT_UC] = "UC",
 		[QPT_UD] = "UD",
+		[QPT_SRD] = "SRD",
 		[QPT_RAW_PACKET] = "RAW_PACKET",
 		[QPT_XRC_SEND] = "XRC_SEND",
 		[QPT_XRC_RECV] = "XRC_RECV",

@@ -21,12 +21,13 @@
 
 #include "emulator/clock.h"
 #include "emulator/hca_qp.h"
+#include "emulator/hca_srd.h"
 #include "emulator/journal/entry.h"
 #include "emulator/node.h"
 #include "emulator/peer.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 17u
+#define HCA_VERSION 18u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -91,6 +92,7 @@ struct hca_client {
 #define COMMIT_REQ  1u
 #define COMMIT_RESP 2u
 #define COMMIT_WQ   3u
+#define COMMIT_SRD  0x80000000u /* in @tag: flow + 1, of which a packet has arrived */
 
 /** struct hca_commit - what the current step publishes. See the theory of operation. */
 struct hca_commit {
@@ -113,8 +115,8 @@ struct hca_commit {
 		u32 wq_cons;
 	};
 	u32 srq_unexpected; /* and what was unexpected so far */
-	u32 tag; /* tag that this step changes + 1; 0: none. Set before the commit. */
-	u32 tag_state; /* enum hca_tag_state after it */
+	u32 tag; /* tag that this step changes + 1; 0: none. Set before the commit. Or COMMIT_SRD. */
+	u32 tag_state; /* enum hca_tag_state after it; COMMIT_SRD: the packet's PSN */
 	u32 wake; /* client + 1 whose channel gets an event; 0: none */
 	u32 wake_chan;
 	union {
@@ -327,6 +329,13 @@ struct hca {
 	u32 lid[HCA_LIDS]; /* device << 8 | port; 0: nobody's */
 	struct hca_capture capture;
 	struct hca_wires wires;
+
+	u32 srd_high; /* flows from here on were never used */
+	u32 pad5;
+	struct srd_flow_key srd_key[HCA_MAX_SRD_FLOW];
+	struct srd_flow_seen srd_seen[HCA_MAX_SRD_FLOW];
+	u32 srd_qp[HCA_MAX_SRD]; /* slot + 1 of the QP that has the window; 0: none */
+	struct srd_window srd[HCA_MAX_SRD];
 };
 
 _Static_assert(HCA_MAX_QP <= 64 * 64 * 64, "via_any has a bit for each of via_sum");

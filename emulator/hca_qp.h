@@ -71,7 +71,8 @@ enum req_flags {
  * struct req_state - the requester's and completer's moving part, replaced as a whole by a commit.
  *
  * WQEs [una, next) were sent, and @next_off bytes of WQE @next. @una is the oldest that is not
- * complete; its first packet has @una_first.
+ * complete; its first packet has @una_first. SRD: some of [una, next) may be complete, and the PSNs
+ * are those of flows: emulator/hca_srd.h.
  */
 struct req_state {
 	u32 next; /* WQE to send next, free running */
@@ -80,7 +81,10 @@ struct req_state {
 	u32 una_psn; /* oldest unacknowledged packet */
 	u32 una_first; /* PSN of the first packet of WQE @una */
 	u32 flags; /* enum req_flags */
-	u64 next_off; /* bytes of WQE @next already sent */
+	union {
+		u64 next_off; /* bytes of WQE @next already sent */
+		u64 done; /* SRD: WQEs from @una on that are complete, a bit each */
+	};
 	u32 rd_out; /* READ and atomic requests outstanding */
 	u8 retry; /* retransmissions left */
 	u8 rnr_retry;
@@ -233,6 +237,7 @@ struct hca_qp {
 	u32 max_tso_hdr;
 	u32 wr_mask; /* opcodes of its work requests, a bit each */
 	u32 max_msg; /* bytes */
+	u32 srd; /* SRD: its window + 1 */
 	u32 rss_fields; /* enum ibv_rx_hash_fields */
 	u8 rss_key[40]; /* Toeplitz */
 

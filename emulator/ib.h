@@ -40,10 +40,18 @@ enum ib_qp_type {
 	QPT_RC = 2,
 	QPT_UC = 3,
 	QPT_UD = 4,
+	QPT_SRD = 5, /* verbs.h has no number for it: IBV_QPT_DRIVER, and a driver's own */
 	QPT_RAW_PACKET = 8,
 	QPT_XRC_SEND = 9,
 	QPT_XRC_RECV = 10,
 };
+
+/** qpt_is_datagram() - its work requests and its packets name their peer: UD and SRD. */
+static inline bool qpt_is_datagram(u32 type)
+{
+	_Static_assert(QPT_UD >> 1 == QPT_SRD >> 1, "neighbours");
+	return type >> 1 == QPT_UD >> 1;
+}
 
 enum ib_qp_state {
 	QPS_RESET,
@@ -239,6 +247,7 @@ enum ib_aeth {
 	AETH_NAK_INV_REQ = 0x61,
 	AETH_NAK_REM_ACCESS = 0x62,
 	AETH_NAK_REM_OP = 0x63,
+	AETH_NAK_INV_RD_REQ = 0x64, /* SRD: no such QP, or it does not receive */
 };
 
 /** ib_mtu_bytes() - bytes of an enum ibv_mtu (1..5 = 256..4096). */

@@ -87,6 +87,15 @@ struct hca_limits {
 	u32 vendor_id, part_id, hw_ver;
 };
 
+/**
+ * lim_is_efa() - whether the device is an Elastic Fabric Adapter, which alone has SRD: of no link
+ * layer, with one GID a port and no LID, and with numbers for the addresses that it knows.
+ */
+static inline bool lim_is_efa(const struct hca_limits *lim)
+{
+	return lim->qp_types & 1u << QPT_SRD;
+}
+
 /** enum hca_atomic_cap - IBV_ATOMIC_*. */
 enum hca_atomic_cap {
 	ATOMIC_NONE,
@@ -124,5 +133,10 @@ enum hca_caps {
 #define HCA_QP_TYPES                                                                               \
 	(1u << QPT_RC | 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_RAW_PACKET | 1u << QPT_XRC_SEND |  \
 	 1u << QPT_XRC_RECV)
+
+/* Where the completion of a receive has its sender's GID: in struct cqe.grh. */
+#define CQE_SGID 8
+/* struct cqe.slid: the sender is named by its GID. */
+#define CQE_BY_GID 0xffffu
 
 #endif

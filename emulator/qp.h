@@ -50,6 +50,12 @@ static inline bool qp_reliable(const struct hca_qp *qp)
 	return qp->type == QPT_RC || qp->type == QPT_XRC_SEND || qp->type == QPT_XRC_RECV;
 }
 
+/** qp_is_datagram() - its work requests name their peer. */
+static inline bool qp_is_datagram(const struct hca_qp *qp)
+{
+	return qpt_is_datagram(qp->type);
+}
+
 /** qp_is_connected() - it has one peer, with or without ACKs. */
 static inline bool qp_is_connected(const struct hca_qp *qp)
 {

@@ -106,8 +106,14 @@ static int audit_req(const struct audit *a, u32 i)
 	MUST(!((s->next_psn | s->una_psn | s->una_first) & ~IB_PSN_MASK),
 	     "QP %#x: PSNs %#x %#x %#x", i, s->next_psn, s->una_psn, s->una_first);
 	/* For frames it says which frame, and which receivers have it already (raw.c). */
-	MUST(qp->type == QPT_RAW_PACKET || s->next_off <= LIM_MSG,
+	MUST(qp->type == QPT_RAW_PACKET || qp->type == QPT_SRD || s->next_off <= LIM_MSG,
 	     "QP %#x: %llu bytes of a message sent", i, (unsigned long long)s->next_off);
+	MUST((qp->type == QPT_SRD) == !!qp->srd && qp->srd <= HCA_MAX_SRD &&
+		     (!qp->srd || a->hca->srd_qp[qp->srd - 1] == i + 1),
+	     "QP %#x: window %u", i, qp->srd);
+	MUST(qp->type != QPT_SRD || (s->next - s->una <= SRD_WINDOW && !(s->done & 1)),
+	     "QP %#x: messages [%u, %u), of which %#llx are complete", i, s->una, s->next,
+	     (unsigned long long)s->done);
 	MUST(s->rd_out <= LIM_RD_ATOM, "QP %#x: %u READs outstanding", i, s->rd_out);
 	MUST(s->retry <= 7 && s->rnr_retry <= 7, "QP %#x: retries left: %u, %u", i, s->retry,
 	     s->rnr_retry);

@@ -25,6 +25,7 @@
 #include "emulator/transport/requester.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/rxq.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/tag.h"
 #include "emulator/verbs/verbs.h"
 
@@ -60,6 +61,8 @@ static void recover_qp(struct engine *e, struct hca_qp *qp)
 		return;
 	if (qp->state != QPS_ERR && qp->state != QPS_SQE && s.next_psn != s.una_psn)
 		requeue_unacked(e, qp);
+	if (qp->type == QPT_SRD)
+		srd_recover(e->hca, qp);
 	if (qp->deadline || (s.flags & REQ_RNR_WAIT))
 		qp_timer_arm(e, qp, qp->deadline ? qp->deadline : e->ops->now(e->ctx));
 	engine_ring(e, qp->client - 1, slot);

@@ -8,6 +8,7 @@
  */
 #include "emulator/engine.h"
 #include "emulator/transport/commit.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/tag.h"
 
 /* What goes with the step: see commit_tag(). */
@@ -16,7 +17,9 @@ void commit_apply_tag(struct engine *e)
 	struct hca_commit *c = &e->hca->commit;
 	struct hca_tag *tag = &e->hca->tag[(c->tag - 1) & (HCA_MAX_TAG - 1)];
 
-	if (c->tag_state == TAG_DONE)
+	if (c->tag & COMMIT_SRD)
+		srd_flow_mark(e->hca, 1 + ((c->tag - 1) & (HCA_MAX_SRD_FLOW - 1)), c->tag_state);
+	else if (c->tag_state == TAG_DONE)
 		tag_drop(e->hca, tag);
 	else
 		tag->state = c->tag_state;
@@ -29,6 +32,14 @@ void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state)
 
 	c->tag_state = state;
 	c->tag = (u32)(tag - e->hca->tag) + 1;
+}
+
+void commit_srd(struct engine *e, u32 flow, u32 psn)
+{
+	struct hca_commit *c = &e->hca->commit;
+
+	c->tag_state = psn;
+	c->tag = COMMIT_SRD | flow;
 }
 
 void commit_cqe(struct hca_cq *cq, struct cqe *cqe)

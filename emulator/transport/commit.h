@@ -15,12 +15,14 @@
  * @state: TAG_DONE: the tag goes
  */
 void commit_tag(struct engine *e, const struct hca_tag *tag, u32 state);
+/** commit_srd() - the same: packet @psn of an SRD flow, an index + 1, has arrived. */
+void commit_srd(struct engine *e, u32 flow, u32 psn);
 /** commit_cqe() - publish an entry that belongs to no step of a QP, but to its owner's command. */
 void commit_cqe(struct hca_cq *cq, struct cqe *cqe);
 /** commit_wq() - publish a step of a WQ: a receive taken, a new state, at most one entry of @cq. */
 void commit_wq(struct engine *e, struct hca_wq *wq, u32 cons, u32 state, struct hca_cq *cq,
 	       struct cqe *cqe);
-/** commit_apply_tag() - what commit_tag() has announced happens. */
+/** commit_apply_tag() - what commit_tag() or commit_srd() has announced happens. */
 void commit_apply_tag(struct engine *e);
 
 /* Posters of receives read the state: its line is not written without need. */

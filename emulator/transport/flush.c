@@ -12,6 +12,7 @@
 #include "emulator/transport/flush.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/rxq.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/tag.h"
 
 static void flush_send_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
@@ -19,12 +20,20 @@ static void flush_send_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *
 	struct hca_cq *cq = &e->hca->cq[qp->scq];
 	struct cqe *cqe = cq_reserve(e, seg, cq);
 	struct req_state s = qp->req;
+	u32 wqe = s.una;
 
-	if (cqe)
-		cqe_fill_send(e, qp, sq_slot(seg, qp, s.una), s.una, WCS_WR_FLUSH_ERR, cqe);
-	s.una++;
-	s.next = s.una;
-	s.next_off = 0;
+	if (unlikely(qp->type == QPT_SRD)) {
+		srd_retire(&s, wqe);
+		s.next = (s32)(s.next - s.una) > 0 ? s.next : s.una;
+	} else {
+		s.una++;
+		s.next = s.una;
+		s.next_off = 0;
+	}
+	if (cqe) {
+		cqe_fill_send(e, qp, sq_slot(seg, qp, wqe), s.una - 1, WCS_WR_FLUSH_ERR, cqe);
+		cqe->vendor_err = qp->type == QPT_SRD ? SRD_FLUSHED : 0;
+	}
 	s.rd_out = 0;
 	s.flags = 0;
 	s.next_psn = s.una_first = s.una_psn;

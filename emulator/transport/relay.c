@@ -91,9 +91,11 @@ void relay_left(struct engine *e, const struct burst *b, u64 at)
 {
 	struct hca_qp *qp = relay_running_qp(e);
 
-	if (!qp || qp->qpn != b->src_qpn || !qp_reliable(qp))
+	if (!qp || qp->qpn != b->src_qpn || (!qp_reliable(qp) && qp->type != QPT_SRD))
 		return;
 	qp->left_at = qp->left_at > at ? qp->left_at : at;
+	if (unlikely(qp->type == QPT_SRD))
+		return;
 	if (qp->ack_due && qp->ack_una == qp->req.una_psn)
 		return;
 	qp->ack_una = qp->req.una_psn;

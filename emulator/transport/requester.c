@@ -30,6 +30,7 @@
 #include "emulator/transport/raw.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/requester.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/tag.h"
 #include "emulator/transport/wc_fault.h"
@@ -316,6 +317,10 @@ void req_timeout(struct engine *e, struct hca_qp *qp)
 
 	if (!seg || (qp->state != QPS_RTS && qp->state != QPS_SQD))
 		return;
+	if (unlikely(qp->type == QPT_SRD)) {
+		srd_timeout(e, qp, seg);
+		return;
+	}
 	if (s.flags & REQ_RNR_WAIT) {
 		s.flags &= ~(u32)REQ_RNR_WAIT;
 		commit_req(e, qp, &s, qp->state, NULL, NULL);
@@ -329,7 +334,7 @@ static void sqd_check_drained(struct engine *e, struct hca_qp *qp)
 	struct req_state s = qp->req;
 
 	if (s.next_psn != s.una_psn || (s.flags & REQ_DRAINED) || (s32)(s.sent - s.next) > 0 ||
-	    req_own(&s))
+	    req_own(&s) || (qp->type == QPT_SRD && !srd_is_idle(qp)))
 		return;
 	if (qp->attr.en_sqd_async_notify)
 		qp_event_raise(e, qp, EV_SQ_DRAINED, CAUSE_NONE, 0);
@@ -413,6 +418,8 @@ static inline enum turn req_turn(struct engine *e, struct hca_qp *qp, struct seg
 {
 	if (likely(straight_is_ready(e, qp)))
 		return req_step_ready(e, qp, seg);
+	if (unlikely(qp->type == QPT_SRD) && qp_may_request(qp))
+		return turn_of(srd_step(e, qp, seg));
 	if (likely(qp_may_request(qp)))
 		return turn_of(unlikely(rndv_turn(qp)) ? rndv_step(e, qp) : req_step(e, qp, seg));
 	return turn_of((qp->state == QPS_ERR || qp->state == QPS_SQE) && !qp_flush(e, qp, seg));
@@ -425,7 +432,9 @@ static __attribute__((noinline)) void req_end_turn(struct engine *e, struct hca_
 		engine_ring(e, qp->client - 1, qp_slot(qp));
 		e->kick = true;
 	}
-	if (likely(qp_may_request(qp)))
+	if (unlikely(qp->type == QPT_SRD))
+		srd_timer_arm(e, qp);
+	else if (likely(qp_may_request(qp)))
 		ack_timer_arm(e, qp);
 	if (unlikely(qp->state == QPS_SQD))
 		sqd_check_drained(e, qp);

@@ -272,7 +272,7 @@ rx_done_fast(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 		cqe->flags |= wc->flags;
 		cqe->wc_flags = wc->wc_flags;
 		cqe_fill_imm(b, cqe);
-		if (unlikely(qp->type == QPT_UD))
+		if (unlikely(qp_is_datagram(qp)))
 			cqe->src_qp = b->src_qpn & IB_QPN_MASK;
 	}
 	if (unlikely(rx->wq)) {

@@ -106,6 +106,10 @@ static void ud_wc_origin(const struct hca *hca, const struct hca_qp *qp, const s
 		cqe->sl = cqe->grh[20] >> 4 == 4 && !cqe->grh[0] ? ROCE_PKT_V4 : ROCE_PKT_V6;
 	cqe->cvlan = 0;
 	cqe->flow_tag = 0;
+	if (unlikely(lim_is_efa(&dev->lim))) {
+		cqe->slid = CQE_BY_GID;
+		wc->wc_flags = 0;
+	}
 }
 
 /*

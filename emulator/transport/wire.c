@@ -17,6 +17,7 @@
 #include "emulator/transport/completer.h"
 #include "emulator/transport/datagram.h"
 #include "emulator/transport/responder.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/untrusted.h"
 #include "emulator/transport/wire.h"
 
@@ -30,7 +31,7 @@ bool qp_addressed(const struct hca_qp *qp, const struct burst *b)
 {
 	if (qp->type != b->dst_type || qp->dev != b->dst_dev || qp->attr.port_num != b->dst_port)
 		return false;
-	if (qp->type != QPT_UD &&
+	if (!qp_is_datagram(qp) &&
 	    (qp->attr.dest_qpn != b->src_qpn || qp->attr.av.dst_dev != b->src_dev ||
 	     qp->attr.av.dst_port != b->src_port))
 		return false;
@@ -49,15 +50,31 @@ static inline void wire_ring_answered(struct engine *e, const struct hca_qp *qp)
 		engine_ring(e, qp->client - 1, slot);
 }
 
+/* The types whose requests are not RC's. */
+#define OTHERS (1u << QPT_UD | 1u << QPT_UC | 1u << QPT_SRD)
+
+static int qp_input_other(struct engine *e, struct hca_qp *qp, const struct burst *b)
+{
+	int ret;
+
+	if (qp->type == QPT_UD)
+		return ud_input(e, qp, b);
+	if (qp->type == QPT_UC)
+		return uc_input(e, qp, b);
+	if (!srd_is_answer(b))
+		return srd_input(e, qp, b);
+	ret = srd_answer_input(e, qp, b);
+	wire_ring_answered(e, qp);
+	return ret;
+}
+
 /* To its QP. Return: as hca_input(). */
 static inline int qp_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	int ret;
 
-	if (unlikely(qp->type == QPT_UD))
-		return ud_input(e, qp, b);
-	if (unlikely(qp->type == QPT_UC))
-		return uc_input(e, qp, b);
+	if (unlikely(OTHERS >> qp->type & 1))
+		return qp_input_other(e, qp, b);
 	if (b->op != BOP_ACK && b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK)
 		return resp_input(e, qp, b);
 	ret = b->op == BOP_ACK ? comp_ack(e, qp, b->psn, b->aeth) : comp_input(e, qp, b);
@@ -107,6 +124,8 @@ static int port_input(struct engine *e, const struct burst *b)
 	port = port_of(hca, b->dst_dev, b->dst_port);
 	if (port)
 		port->counters[CNT_DROPPED]++;
+	if (unlikely(b->dst_type == QPT_SRD) && port && !srd_is_answer(b))
+		srd_refuse(e, b);
 	wire_drop_undelivered(e, qp, b, port);
 	return port ? 0 : -ENETDOWN;
 }

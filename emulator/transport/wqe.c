@@ -11,14 +11,14 @@
 #define T(type) (1u << QPT_##type)
 #define T_RD	(T(RC) | T(XRC_SEND)) /* those that get answers */
 #define T_CONN	(T_RD | T(UC))
-#define T_MSG	(T_CONN | T(UD))
+#define T_MSG	(T_CONN | T(UD) | T(SRD))
 
 const struct wqe_op wqe_ops[WR_COUNT] = {
-	[WR_RDMA_WRITE] = { BOP_WRITE, 0, T_CONN },
-	[WR_RDMA_WRITE_WITH_IMM] = { BOP_WRITE, BF_IMM, T_CONN },
+	[WR_RDMA_WRITE] = { BOP_WRITE, 0, T_CONN | T(SRD) },
+	[WR_RDMA_WRITE_WITH_IMM] = { BOP_WRITE, BF_IMM, T_CONN | T(SRD) },
 	[WR_SEND] = { BOP_SEND, 0, T_MSG | T(RAW_PACKET) },
 	[WR_SEND_WITH_IMM] = { BOP_SEND, BF_IMM, T_MSG },
-	[WR_RDMA_READ] = { BOP_READ_REQ, 0, T_RD },
+	[WR_RDMA_READ] = { BOP_READ_REQ, 0, T_RD | T(SRD) },
 	[WR_ATOMIC_CMP_AND_SWP] = { BOP_ATOMIC_REQ, 0, T_RD },
 	[WR_ATOMIC_FETCH_AND_ADD] = { BOP_ATOMIC_REQ, 0, T_RD },
 	[WR_LOCAL_INV] = { BOP_NONE, 0, T_CONN },
@@ -96,7 +96,7 @@ static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 l
 {
 	if (unlikely(len > qp->max_msg))
 		return false;
-	if (unlikely(qp->type == QPT_UD))
+	if (unlikely(qp_is_datagram(qp)) && wqe_ops[w->opcode].op == BOP_SEND)
 		return len <= qp->mtu;
 	if (unlikely(w->opcode == WR_ATOMIC_WRITE))
 		return len == 8;
@@ -113,7 +113,7 @@ static bool wqe_length_ok(const struct hca_qp *qp, const struct sq_wqe *w, u64 l
 static struct verdict wqe_rd_check(struct engine *e, const struct hca_qp *qp,
 				   const struct sq_wqe *w)
 {
-	if (!qp->attr.max_rd_atomic)
+	if (!qp->attr.max_rd_atomic && qp->type != QPT_SRD)
 		return wqe_verdict(WCS_LOC_QP_OP_ERR, CAUSE_RD_ATOMIC, 0);
 	if (!wqe_has_result(w->opcode))
 		return wqe_verdict(WCS_SUCCESS, CAUSE_BAD_WQE, w->opcode);

@@ -10,6 +10,7 @@
 #include "emulator/ring.h"
 #include "emulator/tab.h"
 #include "emulator/transport/rxq.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/tag.h"
 #include "emulator/transport/wqe.h"
 #include "emulator/verbs/cmd.h"
@@ -46,6 +47,7 @@ static const struct {
 	[QPT_RC] = { true, true, true, true, true, false },
 	[QPT_UC] = { true, true, true, true, false, false },
 	[QPT_UD] = { true, true, true, true, true, false },
+	[QPT_SRD] = { true, true, true, true, false, false },
 	[QPT_RAW_PACKET] = { true, true, true, true, false, false },
 	[QPT_XRC_SEND] = { true, true, true, false, false, false },
 	[QPT_XRC_RECV] = { true, false, false, false, false, true },
@@ -56,9 +58,10 @@ static int qp_create_check_rings(struct engine *e, u32 client, const struct cmd_
 	const struct hca_limits *lim = lim_of(e->hca, c->dev);
 	u64 sq = sizeof(struct wq_ctl) + (u64)c->sq_depth * qp_sq_stride(c);
 	u64 rq = sizeof(struct wq_ctl) + (u64)c->rq_depth * rq_stride(c->max_rsge);
+	u32 waiting = c->type == QPT_SRD ? SRD_WINDOW : 0;
 	int ret = 0;
 
-	if (!is_queue_depth(c->sq_depth, lim->max_qp_wr) ||
+	if (!is_queue_depth(c->sq_depth, lim->max_qp_wr + waiting) || c->sq_depth > LIM_QP_WR ||
 	    !is_queue_depth(c->rq_depth, lim->max_qp_wr) || c->max_sge > lim->max_sge ||
 	    c->max_rsge > lim->max_sge || c->max_inline > lim->max_inline ||
 	    c->max_tso_hdr > LIM_INLINE)
@@ -211,6 +214,11 @@ int cmd_create_qp(struct engine *e, u32 client, struct hca_cmd *cmd)
 	qp = qp_alloc(hca, c->dev, &ret);
 	if (!qp)
 		return ret;
+	if (c->type == QPT_SRD) {
+		qp->srd = srd_window_get(hca, qp);
+		if (!qp->srd)
+			return -ENOMEM;
+	}
 	qp_create_fill(hca, qp, c, client);
 	qp_refs_add(hca, qp, 1);
 	tab_own(hca, TAB_QP, qp_slot(qp), client, c->dev);
@@ -225,6 +233,8 @@ void qp_retire(struct hca *hca, struct hca_qp *qp)
 	qp->stalled = 0;
 	if (qp->n_mw)
 		mw_unbind_qp(hca, qp);
+	if (qp->type == QPT_SRD)
+		srd_forget(hca, qp);
 	store_relaxed(&qp->state, QPS_RESET);
 	tab_free(hca, TAB_QP, qp_slot(qp));
 }

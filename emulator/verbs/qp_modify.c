@@ -16,6 +16,7 @@
 #include "emulator/transport/requester.h"
 #include "emulator/transport/pace.h"
 #include "emulator/transport/rxq.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/tag.h"
 #include "emulator/verbs/cmd.h"
 #include "emulator/verbs/verbs.h"
@@ -51,6 +52,8 @@ static const struct qp_rules qp_rules[] = {
 		     QPA_CUR_STATE | QPA_ACCESS_FLAGS, true },
 	[QPT_UD] = { UD_INIT, 0, QPA_PKEY_INDEX | QPA_QKEY, QPA_SQ_PSN, UD_RTS,
 		     QPA_PKEY_INDEX | QPA_QKEY, UD_RTS, true },
+	[QPT_SRD] = { UD_INIT, 0, QPA_PKEY_INDEX | QPA_QKEY, QPA_SQ_PSN, UD_RTS | QPA_RNR_RETRY,
+		      QPA_PKEY_INDEX | QPA_QKEY, 0, false },
 	[QPT_RAW_PACKET] = { QPA_PORT, 0, 0, 0, QPA_RATE_LIMIT, 0, 0, true },
 	[QPT_XRC_SEND] = { CONN_INIT, CONN_RTR, OPT_RTR, REQ_RTS, OPT_RTS, REQ_SQD, 0, false },
 	[QPT_XRC_RECV] = { CONN_INIT, RESP_RTR, OPT_RTR, QPA_TIMEOUT | QPA_SQ_PSN, RESP_RTS,
@@ -245,6 +248,8 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 {
 	qp_timer_arm(e, qp, 0);
 	tm_forget(e->hca, qp);
+	if (qp->type == QPT_SRD)
+		srd_forget(e->hca, qp);
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp_path_update(e->hca, qp);
 	memset(&qp->req, 0, sizeof(qp->req));
@@ -274,7 +279,7 @@ static void qp_number_connection(struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
-	if (qp->type == QPT_UD || qp->type == QPT_RAW_PACKET)
+	if (qp_is_datagram(qp) || qp->type == QPT_RAW_PACKET)
 		return;
 	if (peer && peer->conn && peer != qp && peer->dev == qp->attr.av.dst_dev &&
 	    peer->attr.dest_qpn == qp->qpn && peer->attr.av.dst_dev == qp->dev)
@@ -297,6 +302,8 @@ static void qp_enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to
 
 	if (to == QPS_RESET)
 		qp_enter_reset(e, qp);
+	if (from == QPS_RESET && to == QPS_INIT && qp->type == QPT_SRD)
+		qp->attr.rnr_retry = SRD_RNR_RETRY;
 	if (from == QPS_INIT && to == QPS_RTR) {
 		qp->resp.epsn = qp->attr.rq_psn;
 		qp_number_connection(e->hca, qp);

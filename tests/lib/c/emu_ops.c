@@ -16,6 +16,7 @@ struct emu_piece {
 	u64 at;
 	struct burst b;
 	struct hca_mem mem;
+	struct hca_av av;
 };
 
 static u64 ops_now(void *ctx)
@@ -148,6 +149,10 @@ static void enqueue(struct emu *m, const struct burst *b)
 	if (b->mem) {
 		p->mem = *b->mem;
 		p->b.mem = &p->mem;
+	}
+	if (b->av) {
+		p->av = *b->av;
+		p->b.av = &p->av;
 	}
 	p->at = m->clock + m->faults.delay;
 	if (chance(m, m->faults.late))
