@@ -21,6 +21,8 @@
 #define REQUESTS      (SENDS | SENDS_IMM | SENDS_INV | WRITES | WRITES_IMM | RDMA_REQUESTS)
 #define ANSWERS	      (O(ACK) | NAKS | O(NAK_RNR) | O(ATOMIC_ACK) | RESPONSES)
 
+#define ANSWERS_SRD (O(ACK) | (NAKS & ~O(NAK_SEQ)) | O(NAK_RNR) | RESPONSES)
+
 #define W(op) (1u << WR_##op)
 
 /**
@@ -127,6 +129,9 @@ u64 fault_type_ops(u32 types)
 		ops |= SENDS | SENDS_IMM | SENDS_INV | WRITES | WRITES_IMM;
 	if (types & 1u << QPT_UD)
 		ops |= O(SEND_ONLY) | O(SEND_ONLY_IMM) | O(MAD);
+	if (types & 1u << QPT_SRD)
+		ops |= O(SEND_ONLY) | O(SEND_ONLY_IMM) | WRITES | WRITES_IMM | O(READ_REQ) |
+		       ANSWERS_SRD;
 	if (types & 1u << QPT_RAW_PACKET)
 		ops |= O(SEND_ONLY);
 	return ops;
@@ -163,6 +168,7 @@ bool fault_type_parse(const char *name, u32 *bits)
 		{ "RC", 1u << QPT_RC },
 		{ "UC", 1u << QPT_UC },
 		{ "UD", 1u << QPT_UD },
+		{ "SRD", 1u << QPT_SRD },
 		{ "RAW_PACKET", 1u << QPT_RAW_PACKET },
 		{ "XRC_SEND", 1u << QPT_XRC_SEND },
 		{ "XRC_RECV", 1u << QPT_XRC_RECV },

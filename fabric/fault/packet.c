@@ -154,6 +154,7 @@ u32 fault_pkt_ack_op(u8 aeth)
 	case AETH_NAK_PSN_SEQ:
 		return OP_NAK_SEQ;
 	case AETH_NAK_INV_REQ:
+	case AETH_NAK_INV_RD_REQ:
 		return OP_NAK_INV_REQ;
 	case AETH_NAK_REM_ACCESS:
 		return OP_NAK_ACCESS;
@@ -223,7 +224,7 @@ void fault_pkt_set_ends(const struct hca *hca, const struct burst *b, struct fau
 	pkt_fill_end(hca, &p->src, b->src_dev, b->src_port, b->src_qpn, src);
 	pkt_fill_end(hca, &p->dst, b->dst_dev, b->dst_port, b->dst_qpn, dst);
 	*first = 0;
-	if (b->dst_type == QPT_UD || b->dst_type == QPT_RAW_PACKET)
+	if (qpt_is_datagram(b->dst_type) || b->dst_type == QPT_RAW_PACKET)
 		return;
 	p->conn = src ? src->conn : dst ? dst->conn : 0;
 	/* A response has the PSN of its request, which counts in the opposite direction. */

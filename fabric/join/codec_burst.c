@@ -118,8 +118,8 @@ static bool codec_mtu_ok(u32 mtu)
 /* Check fields that every burst has, whatever its opcode. */
 static bool codec_burst_common_ok(const struct burst *b)
 {
-	const u32 types = 1u << QPT_RC | 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_XRC_SEND |
-			  1u << QPT_XRC_RECV;
+	const u32 types = 1u << QPT_RC | 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_SRD |
+			  1u << QPT_XRC_SEND | 1u << QPT_XRC_RECV;
 	const u8 last = BF_IMM | BF_INV | BF_SOLICITED;
 
 	if (b->op >= BOP_NONE || b->flags > 2 * BF_ACK_REQ - 1 || !codec_mtu_ok(b->mtu))
@@ -165,6 +165,10 @@ static bool codec_burst_datagram_ok(const struct burst *b)
 {
 	const u8 whole = BF_FIRST | BF_LAST;
 
+	if (b->dst_type == QPT_SRD)
+		return b->npkts <= SRD_SEGMENT && b->srqn <= 0xff &&
+		       (b->op == BOP_WRITE || b->op == BOP_READ_REQ || b->op == BOP_READ_RESP ||
+			((b->op == BOP_SEND || b->op == BOP_ACK) && b->npkts == 1));
 	return b->op == BOP_SEND && b->npkts == 1 && (b->flags & whole) == whole;
 }
 
@@ -176,7 +180,7 @@ int join_burst_get(const u8 *p, u32 len, u8 lane, struct burst *b, struct hca_av
 	if (len < size)
 		return -EPROTO;
 	codec_burst_fields_get(p, b);
-	if (p[29] > 1 || (p[29] == 1) != (b->dst_type == QPT_UD))
+	if (p[29] > 1 || (p[29] == 1) != qpt_is_datagram(b->dst_type))
 		return -EPROTO;
 	if (p[29]) {
 		size += JOIN_AV;

@@ -11,7 +11,7 @@
 
 #include "emulator/burst.h"
 
-#define JOIN_VERSION   5u
+#define JOIN_VERSION   6u
 #define JOIN_MAGIC     "rdmaemuJ"
 #define JOIN_HDR       24u
 #define JOIN_MAX_DATA  (1u << 20) /* payload of a burst, and what a READ request asks for */

@@ -77,6 +77,8 @@ static u8 frame_transport(u32 qp_type)
 		return ROCE_UC;
 	case QPT_UD:
 		return ROCE_UD;
+	case QPT_SRD: /* its own packets are not public: those of IBTA that are most like it */
+		return ROCE_RD;
 	case QPT_XRC_SEND:
 	case QPT_XRC_RECV:
 		return ROCE_XRC;
@@ -186,6 +188,7 @@ static void frame_headers(const struct burst *b, struct roce_pkt *p)
 	p->qkey = b->qkey;
 	p->sqpn = b->src_qpn & IB_QPN_MASK;
 	p->srqn = b->srqn & IB_QPN_MASK;
+	p->eec = b->srqn & IB_QPN_MASK;
 	p->va = b->va;
 	p->rkey = b->rkey;
 	p->dma_len = (u32)b->dma_len;
@@ -223,6 +226,8 @@ static bool frame_asks_ack(const struct burst *b)
 {
 	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
 		return false;
+	if (b->dst_type == QPT_SRD)
+		return b->op != BOP_ACK && b->op != BOP_READ_RESP;
 	return b->flags & BF_ACK_REQ || b->op == BOP_READ_REQ || b->op == BOP_ATOMIC_REQ ||
 	       b->op == BOP_FLUSH;
 }

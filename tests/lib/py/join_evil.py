@@ -98,8 +98,8 @@ def joins(name, want, **kw):
     print("ok" if got == want else "not ok", "refused: " + name, "" if got == want else "# " + repr(got), flush=True)
 
 
-greets("an older protocol", "it speaks version 3 of the protocol, not 5", hello(b"old", rng, version=3)[:96])
-greets("a newer protocol", "it speaks version 6 of the protocol, not 5", hello(b"new", rng, version=6) + bytes(40))
+greets("an older protocol", "it speaks version 3 of the protocol, not 6", hello(b"old", rng, version=3)[:96])
+greets("a newer protocol", "it speaks version 7 of the protocol, not 6", hello(b"new", rng, version=7) + bytes(40))
 greets("a key of low order", "its key is not valid", hello(b"low", rng))
 greets("a greeting that is cut off", "this is not a fabric's greeting", hello(b"cut", rng)[:-1])
 joins("another token", "wrong token", token=b"guess")

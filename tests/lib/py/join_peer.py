@@ -6,7 +6,7 @@ import socket
 import struct
 
 HELLO, PROOF, REFUSE, NODE, DEV, READY, PEERS, BURST, CREDIT, PING, BYE, ASK, BEGIN, PROBE, PROBED, QUERY, PIECE = range(1, 18)
-VERSION = 5
+VERSION = 6
 WINDOW = 4 << 20
 ACK = 7  # as a burst's opcode
 
