@@ -27,6 +27,7 @@
 const char interpose_soname[] = "librdmaemu-dispatch.so";
 const bool interpose_follows = true;
 const bool interpose_has_cm = true;
+const bool interpose_has_efa = false;
 
 struct known_device {
 	struct known_device *next;

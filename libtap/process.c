@@ -15,6 +15,7 @@
 const char interpose_soname[] = "librdmaemu-tap.so";
 const bool interpose_follows = true;
 const bool interpose_has_cm = true;
+const bool interpose_has_efa = false;
 
 /* What TAP_USER() has collected. */
 extern const struct tap_user *const __start_tap_users[] __attribute__((visibility("hidden")));

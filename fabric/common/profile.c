@@ -54,6 +54,7 @@ static const struct word type_words[] = {
 	{ "UC", 1u << QPT_UC },
 	{ "UD", 1u << QPT_UD },
 	{ "RAW_PACKET", 1u << QPT_RAW_PACKET },
+	{ "SRD", 1u << QPT_SRD },
 	{ "XRC", 1u << QPT_XRC_SEND | 1u << QPT_XRC_RECV },
 	{ NULL, 0 },
 };

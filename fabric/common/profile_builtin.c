@@ -15,9 +15,11 @@ EMBED(generic, "profiles/generic.conf");
 EMBED(infiniband, "profiles/infiniband.conf");
 EMBED(rxe, "profiles/rxe.conf");
 EMBED(connectx6, "profiles/connectx6.conf");
+EMBED(efa, "profiles/efa.conf");
 EMBED(minimal, "profiles/minimal.conf");
 
-static const char *const names[] = { "generic", "infiniband", "rxe", "connectx6", "minimal", NULL };
+static const char *const names[] = { "generic", "infiniband", "rxe", "connectx6",
+				     "efa",	"minimal",    NULL };
 static const struct {
 	const char *text;
 	const char *end;
@@ -26,6 +28,7 @@ static const struct {
 	{ profile_infiniband_text, profile_infiniband_end },
 	{ profile_rxe_text, profile_rxe_end },
 	{ profile_connectx6_text, profile_connectx6_end },
+	{ profile_efa_text, profile_efa_end },
 	{ profile_minimal_text, profile_minimal_end },
 };
 

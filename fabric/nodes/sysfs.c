@@ -122,6 +122,12 @@ static void sysfs_put_pci(struct tree *t, const struct hca_dev *dev, const struc
 	sysfs_put_cpus(t);
 	for (i = 1; i <= dev->n_ports; i++)
 		sysfs_put_ndevs(t, dev, i, n);
+	if (!lim_is_efa(&dev->lim))
+		return;
+	/* libfabric reads the driver's name, and does without the device if there is none. */
+	tree_cd(t, "sys/bus/pci/drivers/efa");
+	tree_cd(t, "sys/%s", n->pci);
+	tree_link(t, "driver", "../../../bus/pci/drivers/efa");
 }
 
 /* A file per GID entry. The kernel shows an unused GID as zeros, and none of its attributes. */
@@ -225,7 +231,10 @@ static void sysfs_put_port(struct tree *t, const struct hca_dev *dev, u32 number
 	tree_attr(t, "sm_sl", "0");
 	/* ibv_port_attr.port_cap_flags: CM, and on Ethernet IP based GIDs */
 	tree_attr(t, "cap_mask", ib ? "0x00010000" : "0x04010000");
-	tree_attr(t, "link_layer", ib ? "InfiniBand" : "Ethernet");
+	tree_attr(t, "link_layer",
+		  lim_is_efa(&dev->lim) ? "Unspecified"
+		  : ib			? "InfiniBand"
+					: "Ethernet");
 	tree_attr(t, "has_smi", "0");
 	tree_cd(t, "%s/pkeys", dir);
 	for (i = 0; i < dev->lim.pkeys && i < LIM_PKEYS; i++) {
@@ -245,7 +254,7 @@ static void sysfs_put_ibdev(struct tree *t, const struct hca_dev *dev, const str
 	tree_cd(t, "%s", path);
 	snprintf(target, sizeof(target), "../../../%s", n->bdf);
 	tree_link(t, "device", target);
-	tree_attr(t, "node_type", "1: CA");
+	tree_attr(t, "node_type", lim_is_efa(&dev->lim) ? "7: unspecified" : "1: CA");
 	tree_attr(t, "node_guid", "%s", n->guid);
 	tree_attr(t, "sys_image_guid", "%s", n->guid);
 	tree_attr(t, "node_desc", "%s", dev->name);

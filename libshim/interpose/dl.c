@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlopen() of the RDMA libraries yields the shim.
+ * dlopen() of the RDMA libraries yields the shim. libefa is one of them: the shim has all of its
+ * functions.
  *
  * Programs that load libibverbs at run time (NCCL, UCX plugins, ctypes) search the handle that they
  * get, with dlsym() or dlvsym(), and not the global scope, where the shim comes first. So dlopen()
@@ -66,7 +67,7 @@ const char *dlopen_file(enum real_lib lib)
 	return lib <= REAL_CM && load_acquire(&files[lib].written) ? files[lib].path : NULL;
 }
 
-/* The library to load for @file: ours for any name of libibverbs or librdmacm. */
+/* The library to load for @file: ours for any name of libibverbs, librdmacm or libefa. */
 static const char *dlopen_redirect(const char *file)
 {
 	const char *const *also;
@@ -81,6 +82,8 @@ static const char *dlopen_redirect(const char *file)
 		dlopen_keep_file(base[3] == 'i' ? REAL_VERBS : REAL_CM, file);
 		return interpose_soname; /* already loaded, libc finds it by SONAME */
 	}
+	if (interpose_has_efa && is_soname(base, "libefa.so"))
+		return interpose_soname;
 	for (also = dlopen_also; also && *also; also++)
 		if (is_soname(base, *also))
 			return interpose_soname;

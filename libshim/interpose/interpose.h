@@ -26,8 +26,9 @@ extern const char interpose_soname[];
  */
 extern const bool interpose_follows;
 
-/** interpose_has_cm - dlopen() of librdmacm yields it as well. */
+/** interpose_has_cm, interpose_has_efa - dlopen() of librdmacm, of libefa yields it as well. */
 extern const bool interpose_has_cm;
+extern const bool interpose_has_efa;
 
 /** dlopen_also - further libraries, up to NULL, for which dlopen() yields it; or NULL. */
 extern const char *const *dlopen_also;

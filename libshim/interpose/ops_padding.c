@@ -8,6 +8,7 @@
 const char interpose_soname[] = "librdmaemu.so";
 const bool interpose_follows = false;
 const bool interpose_has_cm = true;
+const bool interpose_has_efa = true;
 
 #define PADDING_WORDS 1024 /* 8 KiB; the table of rdma-core 65 has about 120 entries */
 

@@ -11,6 +11,7 @@
 #include "libshim/client/command.h"
 #include "libshim/client/rpc.h"
 #include "libshim/interpose/export.h"
+#include "libshim/verbs/ahn.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/errno_verb.h"
@@ -40,6 +41,8 @@ SHIM_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *
 	ah->ah.pd = pd;
 	ah->ah.handle = cmd.handle;
 	ah->magic = MAGIC_AH;
+	if (lim_is_efa(&ctx->dev->info.lim))
+		ah->ahn = shim_ahn_get(ctx, cmd.ah.av.dgid);
 	return &ah->ah;
 }
 
@@ -55,6 +58,8 @@ ERRNO_EXPORT(ibv_destroy_ah, (struct ibv_ah * ibah), (ibah))
 	if (!ctx)
 		return shim_unknown(ibah);
 	shim_sends_settle(ANY_SLOT);
+	if (lim_is_efa(&ctx->dev->info.lim))
+		shim_ahn_put(ctx, ah->ahn);
 	return shim_obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);
 }
 

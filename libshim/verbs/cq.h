@@ -8,6 +8,7 @@
 #include "emulator/seg.h"
 #include "fabric/proto/cq_hold.h"
 #include "libshim/client/poll_idle.h"
+#include "libshim/verbs/efadv_cq.h"
 #include "libshim/verbs/objects.h"
 
 struct shim_pd;
@@ -52,6 +53,8 @@ struct shim_cq {
 	enum ts_format ts_format;
 	struct cq_hold hold;
 	bool arm_pending; /* arming raises the event of entries that are there */
+	bool is_efa; /* of efadv_create_cq() */
+	struct efadv_cq efa;
 
 	struct shim_lock lock cacheline_aligned;
 	u32 cons;
@@ -119,10 +122,16 @@ struct ibv_cq_ex *shim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_ini
 /** shim_cqx_set_dead() - in a forked child: polling fails and waits for no lock. */
 void shim_cqx_set_dead(struct shim_cq *cq);
 
-/* --- vendor_err.c --- */
+/* --- vendor_wc.c --- */
 
 /** shim_vendor_err() - ibv_wc.vendor_err of the failed completion @e. */
 u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e);
+
+/**
+ * shim_cqe_slid() - ibv_wc.slid of an entry with CQE_EXT. On an EFA device it is the number of the
+ * address handle that leads to the sender.
+ */
+u16 shim_cqe_slid(const struct shim_cq *cq, const struct cqe *e);
 
 /* --- cq_hold.c --- */
 

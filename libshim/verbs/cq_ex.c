@@ -172,7 +172,7 @@ static const struct cqe *cqe_extension(struct ibv_cq_ex *ex)
 
 static uint32_t cqx_read_slid(struct ibv_cq_ex *ex)
 {
-	return cqe_extension(ex)->slid;
+	return shim_cqe_slid(to_cq_of_ex(ex), cqe_extension(ex));
 }
 
 static uint8_t cqx_read_sl(struct ibv_cq_ex *ex)

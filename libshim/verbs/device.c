@@ -70,8 +70,9 @@ static int device_new(u32 number, struct shim_device **dev)
 		return ret;
 	}
 	d->magic = MAGIC_DEVICE;
-	d->dev.node_type = IBV_NODE_CA;
-	d->dev.transport_type = IBV_TRANSPORT_IB;
+	d->dev.node_type = lim_is_efa(&d->info.lim) ? IBV_NODE_UNSPECIFIED : IBV_NODE_CA;
+	d->dev.transport_type =
+		lim_is_efa(&d->info.lim) ? IBV_TRANSPORT_UNSPECIFIED : IBV_TRANSPORT_IB;
 	snprintf(d->dev.name, sizeof(d->dev.name), "%s", d->info.name);
 	snprintf(d->dev.dev_name, sizeof(d->dev.dev_name), "uverbs%u", number);
 	snprintf(d->dev.dev_path, sizeof(d->dev.dev_path), "/sys/class/infiniband_verbs/uverbs%u",

@@ -33,6 +33,7 @@ struct shim_context {
 	u32 refs;
 	u64 id;
 	struct shim_device *dev;
+	struct shim_ahn_table *ahn; /* of an EFA device: ahn.c */
 	struct shim_context *next; /* list of contexts, under objs_lock */
 };
 

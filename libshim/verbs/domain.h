@@ -28,6 +28,7 @@ struct shim_pd {
 struct shim_ah {
 	struct ibv_ah ah;
 	u32 magic;
+	u16 ahn; /* on an EFA device: ahn.h */
 };
 
 struct shim_xrcd {

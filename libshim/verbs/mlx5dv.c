@@ -8,9 +8,9 @@
  * features that libmlx5 reports but, by profile, the real-time format of timestamps, which plain
  * verbs lead to. Programs then use plain verbs.
  *
- * The other functions of libmlx5, of libefa and of libhns are not exported: programs ask
- * mlx5dv_is_supported() or efadv_query_device() before they call them, or the user asks for them by
- * an option. The real libraries refuse emulated devices there, as they should.
+ * The other functions of libmlx5 and those of libhns are not exported: programs ask
+ * mlx5dv_is_supported() before they call them, or the user asks for them by an option. The real
+ * libraries refuse emulated devices there, as they should. Those of libefa are in efadv.c.
  */
 #include "libshim/interpose/export.h"
 #include "libshim/interpose/interpose.h"

@@ -3,7 +3,7 @@
  * DOC: tables, references and commands of all verbs objects.
  */
 #include "libshim/verbs/objects.h"
-
+#include "libshim/verbs/ahn.h"
 #include "libshim/client/command.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
@@ -77,6 +77,7 @@ void shim_context_put(struct shim_context *ctx)
 		*p = ctx->next;
 	pthread_mutex_unlock(&objs_lock);
 	pthread_mutex_destroy(&ctx->verbs.context.mutex);
+	shim_ahn_free(ctx);
 	shim_obj_retire(ctx, &ctx->magic);
 }
 

@@ -284,7 +284,7 @@ static void wc_fill(const struct shim_cq *cq, struct ibv_wc *wc, const struct cq
 		wc->wc_flags = 0;
 	} else if (unlikely(e->flags & CQE_EXT)) {
 		wc->pkey_index = e->pkey_index;
-		wc->slid = e->slid;
+		wc->slid = shim_cqe_slid(cq, e);
 		wc->sl = e->sl;
 		wc->dlid_path_bits = e->dlid_path_bits;
 	}

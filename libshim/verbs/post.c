@@ -187,7 +187,7 @@ static inline int sq_put_op(const struct shim_qp *qp, struct sq_wqe *w, u32 op,
 		w->rkey = wr->invalidate_rkey;
 		w->imm = 0;
 	}
-	return unlikely(qp->qp.qp_type == IBV_QPT_UD) ? sq_put_ud(w, wr) : 0;
+	return unlikely(qpt_is_datagram(qp->type)) ? sq_put_ud(w, wr) : 0;
 }
 
 /* Set the fields of binds, invalidations and TSO. Return: 0 or errno value. */
@@ -222,8 +222,7 @@ static inline int sq_put_wr(struct shim_qp *qp, u32 head, const struct ibv_send_
 	ret = sq_claim(qp, head, &w);
 	if (unlikely(ret))
 		return ret;
-	/* struct ibv_send_wr has no members for FLUSH: only ibv_wr_flush() posts it. */
-	if (unlikely(opcode > 31 || !(op & qp->ops & ~OP(WR_FLUSH)) || (flags & ~qp->flags_ok)))
+	if (unlikely(opcode > 31 || !(op & qp->post_ops) || (flags & ~qp->flags_ok)))
 		return EINVAL;
 	if (qp->sig_all)
 		flags |= SEND_SIGNALED;

@@ -8,6 +8,7 @@
 #include "libshim/verbs/qp.h"
 
 #include "emulator/hca_port.h"
+#include "emulator/hca_srd.h"
 #include "emulator/ib.h"
 #include "emulator/limits.h"
 #include "emulator/seg.h"
@@ -74,7 +75,7 @@ static bool qp_type_has_ops(u32 type, u64 caps, u64 flags)
 	 IBV_QP_CREATE_PCI_WRITE_END_PADDING)
 
 /* Check the extensions: that they are supported, and allowed for the type. */
-static int qp_check_extensions(u64 caps, const struct ibv_qp_init_attr_ex *attr)
+static int qp_check_extensions(u64 caps, u32 type, const struct ibv_qp_init_attr_ex *attr)
 {
 	u32 raw_flags = IBV_QP_CREATE_SCATTER_FCS | IBV_QP_CREATE_CVLAN_STRIPPING;
 	u32 ud_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SOURCE_QPN;
@@ -92,7 +93,7 @@ static int qp_check_extensions(u64 caps, const struct ibv_qp_init_attr_ex *attr)
 	    (attr->qp_type != IBV_QPT_RAW_PACKET || attr->max_tso_header > LIM_INLINE))
 		return -EINVAL;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-	    !qp_type_has_ops(attr->qp_type, caps, attr->send_ops_flags))
+	    !qp_type_has_ops(type, caps, attr->send_ops_flags))
 		return -EOPNOTSUPP;
 	return 0;
 }
@@ -130,18 +131,20 @@ static int qp_check_objs(const struct ibv_context *ibctx, const struct ibv_qp_in
 }
 
 /* Check the type of a QP, and the objects and the capabilities that it needs. */
-static int qp_check_attr(const struct shim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+static int qp_check_attr(const struct shim_context *ctx, u32 type,
+			 const struct ibv_qp_init_attr_ex *attr)
 {
 	const struct ibv_context *ibctx = &ctx->verbs.context;
 	bool rss = attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE;
 	int ret;
 
-	switch (attr->qp_type) {
+	switch (type) {
 	case IBV_QPT_RC:
 	case IBV_QPT_UD:
 		if (rss)
 			return -EINVAL;
 		break;
+	case QPT_SRD:
 	case IBV_QPT_UC:
 	case IBV_QPT_RAW_PACKET:
 		/* ibv_create_qp(3): SRQs of RC and UD only. */
@@ -207,9 +210,13 @@ static int qp_alloc_queues(struct shim_qp *qp, const struct cmd_qp *c)
 	const struct ibv_qp_cap *cap = &qp->cap;
 	u32 extra = c->type == QPT_RAW_PACKET ? LIM_FRAME : 0;
 	u32 stride = sq_stride(c->max_sge, c->max_inline) + ALIGN_UP(c->max_tso_hdr, 64u);
+	u32 depth = cap->max_send_wr;
 	int ret;
 
-	ret = queue_alloc(&qp->sq, cap->max_send_wr, stride, extra);
+	/* Slots are freed in order, work requests complete in any: a window of them may wait. */
+	if (c->type == QPT_SRD && depth)
+		depth = shim_pow2(depth + SRD_WINDOW);
+	ret = queue_alloc(&qp->sq, depth, stride, extra);
 	if (!ret)
 		ret = queue_alloc(&qp->rq, cap->max_recv_wr, rq_stride(cap->max_recv_sge), 0);
 	qp->sq.max_sge = cap->max_send_sge;
@@ -225,7 +232,7 @@ static int qp_create_cmd(struct shim_context *ctx, struct shim_qp *qp,
 	struct cmd_qp *c = &cmd.qp;
 	int ret = 0;
 
-	c->type = qp->qp.qp_type;
+	c->type = qp->type;
 	c->dev = ctx->dev->info.index;
 	c->pd = qp->pd;
 	c->scq = qp->qp.send_cq ? qp->qp.send_cq->handle : 0;
@@ -304,7 +311,11 @@ static void qp_init_fields(struct shim_context *ctx, struct shim_qp *qp,
 	if (queues)
 		qp_grant_caps(ctx, qp, &attr->cap, &qp->cap);
 	qp->sig_all = attr->sq_sig_all;
-	qp->ops = wqe_type_mask(attr->qp_type);
+	qp->ops = wqe_type_mask(qp->type);
+	/* Its members for a datagram's address and for RDMA are the same; it has none for FLUSH. */
+	qp->post_ops = qp->ops & ~OP(WR_FLUSH);
+	if (qpt_is_datagram(qp->type))
+		qp->post_ops &= OPS_SEND;
 	qp->flags_ok = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
 	if (attr->qp_type == IBV_QPT_RAW_PACKET)
 		qp->flags_ok |= IBV_SEND_IP_CSUM;
@@ -324,7 +335,7 @@ void shim_qp_init(struct shim_qp *qp)
 	shim_objs_add_qp(qp);
 }
 
-static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
+struct ibv_qp *shim_qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr, u32 type)
 {
 	struct shim_context *ctx = shim_context_of(ibctx);
 	struct shim_qp *qp;
@@ -332,14 +343,15 @@ static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_
 
 	if (!ctx)
 		return NULL;
-	ret = ctx->dead ? -EIO : qp_check_extensions(ctx->dev->info.lim.caps, attr);
+	ret = ctx->dead ? -EIO : qp_check_extensions(ctx->dev->info.lim.caps, type, attr);
 	if (!ret)
-		ret = qp_check_attr(ctx, attr);
+		ret = qp_check_attr(ctx, type, attr);
 	if (ret)
 		return fail_null(ret);
 	qp = shim_obj_alloc(sizeof(*qp));
 	if (!qp)
 		return NULL;
+	qp->type = type;
 	qp_init_fields(ctx, qp, attr);
 	qp->extended = attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	ret = qp_create_cmd(ctx, qp, attr);
@@ -356,11 +368,17 @@ static struct ibv_qp *qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_
 	return &qp->qp;
 }
 
+/* The model's number of a type. SRD is none of verbs: efadv_create_qp_ex() makes it. */
+static u32 qp_model_type(enum ibv_qp_type type)
+{
+	return type == (enum ibv_qp_type)QPT_SRD ? 0 : type;
+}
+
 struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
 {
 	if (call_fails(CALL_ibv_create_qp_ex))
 		return NULL;
-	return qp_new(ibctx, attr);
+	return shim_qp_new(ibctx, attr, qp_model_type(attr->qp_type));
 }
 
 /** ibv_create_qp() - ibv_create_qp(3). Return: QP, or NULL with errno. */
@@ -378,7 +396,7 @@ SHIM_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_a
 	memcpy(&ex, attr, sizeof(*attr));
 	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
 	ex.pd = pd;
-	qp = qp_new(pd->context, &ex);
+	qp = shim_qp_new(pd->context, &ex, qp_model_type(attr->qp_type));
 	if (qp)
 		attr->cap = ex.cap;
 	return qp;

@@ -35,7 +35,9 @@ struct shim_qp {
 	bool sig_all;
 	bool extended; /* created for the ibv_wr_* calls */
 	bool opened; /* by ibv_open_qp(): the handle is a reference */
+	u32 type; /* enum ib_qp_type */
 	u32 ops; /* a bit per opcode that its type allows */
+	u32 post_ops; /* those of them that struct ibv_send_wr can express */
 	u32 flags_ok; /* the same for send flags */
 	struct shim_srq *srq;
 	struct shim_xrcd *xrcd;
@@ -111,6 +113,8 @@ static inline bool op_is_in(u32 opcode, u32 set)
  * shim_qp_init() - make known in this process a QP that the HCA knows and that holds its context.
  */
 void shim_qp_init(struct shim_qp *qp);
+/** shim_qp_new() - create a QP. @type: enum ib_qp_type. Return: NULL with errno. */
+struct ibv_qp *shim_qp_new(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr, u32 type);
 struct ibv_qp *shim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr);
 
 /* --- qp_attr.c --- */

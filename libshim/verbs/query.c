@@ -195,6 +195,17 @@ ERRNO_VERB(shim_query_rt_values, (struct ibv_context * ibctx, struct ibv_values_
 	return 0;
 }
 
+/* As the kernel's efa_query_port() does: a message of datagrams is one packet. */
+static void port_attr_make_efa(const struct hca_port *p, struct ibv_port_attr *a)
+{
+	a->lid = 0;
+	a->gid_tbl_len = 1;
+	a->port_cap_flags = 0;
+	a->lmc = 1;
+	a->max_msg_sz = ib_mtu_bytes(p->max_mtu);
+	a->link_layer = IBV_LINK_LAYER_UNSPECIFIED;
+}
+
 /* Where rdma-core 64 has ibv_port_attr.active_speed_ex, a wider active_speed. */
 #define PORT_SPEED_EX_AT 52
 
@@ -230,7 +241,9 @@ ERRNO_VERB(shim_query_port,
 	a.active_speed = (u8)d->speed;
 	a.phys_state = a.state == IBV_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_DISABLED;
 	a.link_layer = (u8)d->link_layer;
-	if (d->link_layer == LINK_ETHERNET) {
+	if (lim_is_efa(&d->lim))
+		port_attr_make_efa(p, &a);
+	else if (d->link_layer == LINK_ETHERNET) {
 		a.port_cap_flags |= IBV_PORT_IP_BASED_GIDS;
 		a.flags = IBV_QPF_GRH_REQUIRED;
 	} else {

@@ -292,7 +292,7 @@ static void wrx_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ibah, uint32_t 
 
 	if (unlikely(!qp->cur))
 		return;
-	if (unlikely(qp->qp.qp_type != IBV_QPT_UD || !ah || ah->magic != MAGIC_AH)) {
+	if (unlikely(!qpt_is_datagram(qp->type) || !ah || ah->magic != MAGIC_AH)) {
 		wr_fail(qp, EINVAL);
 		return;
 	}

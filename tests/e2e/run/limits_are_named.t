@@ -20,7 +20,7 @@ named() {
 	fi
 }
 
-# Memory files count as files: HCA memory is one of 430 MiB, a program's queues are another.
+# Memory files count as files: HCA memory is one of 485 MiB, a program's queues are another.
 limited -f 1000 "$RDMAEMU" run ibv_devinfo -l
 named "too short for HCA memory" 1 \
 	'fabric default: cannot start: HCA memory: File too large; files are limited to 1000 KiB \(ulimit -f\), [0-9]+ KiB were wanted'

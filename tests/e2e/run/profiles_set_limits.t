@@ -42,6 +42,9 @@ shows rxe 'hca_id:[[:space:]]+rxe0' 'max_cqe:[[:space:]]+32767' 'max_srq:[[:spac
 	'active_width:[[:space:]]+1X \(1\)' 'active_speed:[[:space:]]+2.5 Gbps \(1\)'
 shows connectx6 'vendor_id:[[:space:]]+0x02c9' 'vendor_part_id:[[:space:]]+4123' \
 	'fw_ver:[[:space:]]+20.31.1014' 'board_id:[[:space:]]+MT_0000000223' 'max_sge:[[:space:]]+30'
+shows efa 'hca_id:[[:space:]]+efa_0' 'transport:[[:space:]]+unspecified \(4\)' 'vendor_id:[[:space:]]+0x1d0f' \
+	'vendor_part_id:[[:space:]]+61345' 'link_layer:[[:space:]]+Unspecified' 'port_lid:[[:space:]]+0' \
+	'max_msg_sz:[[:space:]]+0x1000' 'gid_tbl_len:[[:space:]]+1' 'GID\[  0\]:[[:space:]]+fe80:0000:0000:0000(:[0-9a-f]{4}){4}'
 shows minimal 'max_sge:[[:space:]]+1' 'max_mtu:[[:space:]]+256 \(1\)' 'active_mtu:[[:space:]]+256 \(1\)' \
 	'atomic_cap:[[:space:]]+ATOMIC_NONE \(0\)' 'max_srq:[[:space:]]+0' 'max_pkeys:[[:space:]]+1'
 shows infiniband 'link_layer:[[:space:]]+InfiniBand' 'phys_port_cnt:[[:space:]]+2' \
@@ -166,7 +169,7 @@ out=$(limit "$RDMAEMU" run --fabric bad --profile "$TEST_DIR/bad.conf" -- true 2
 is "run says the same, and exits with 125" "$? $(grep -c "^rdmaemu: $TEST_DIR/bad.conf:2: " <<<"$out")" "125 1"
 out=$(fabric start --fabric bad --profile nonesuch 2>&1)
 is "an unknown name" "$? $out" \
-	"2 rdmaemu: profile 'nonesuch': expected generic, infiniband, rxe, connectx6, minimal, or a file"
+	"2 rdmaemu: profile 'nonesuch': expected generic, infiniband, rxe, connectx6, efa, minimal, or a file"
 out=$(RDMAEMU_PROFILE=$TEST_DIR/none.conf fabric start --fabric bad 2>&1)
 is "no such file" "$? $out" "2 rdmaemu: profile $TEST_DIR/none.conf: No such file or directory"
 

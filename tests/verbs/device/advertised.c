@@ -16,6 +16,7 @@
 
 #define LARGE_QPS 600 /* 447 would fill 4 GiB, and 18 of the CQs */
 #define LARGE_CQS 24
+#define QKEY	  0x1234
 
 static struct ibv_context *ctx;
 static struct ibv_device_attr dev;
@@ -50,10 +51,16 @@ static void device_open(void)
 	require(mr, "MR", 0);
 }
 
+/* Without a link layer: its queue pairs are of datagrams. */
+static bool is_efa(void)
+{
+	return port.link_layer == IBV_LINK_LAYER_UNSPECIFIED;
+}
+
 static struct ibv_qp *qp_make_sge(struct ibv_cq *cq, uint32_t wr, uint32_t sge)
 {
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RC,
+		.qp_type = is_efa() ? IBV_QPT_UD : IBV_QPT_RC,
 		.send_cq = cq,
 		.recv_cq = cq,
 		.cap = { .max_send_wr = wr,
@@ -70,6 +77,19 @@ static struct ibv_qp *qp_make(struct ibv_cq *cq, uint32_t wr)
 	return qp_make_sge(cq, wr, 1);
 }
 
+static bool qp_start_datagrams(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
+		return false;
+	a.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE))
+		return false;
+	a.qp_state = IBV_QPS_RTS;
+	return !ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
 /* Connect a QP with itself. */
 static bool qp_connect(struct ibv_qp *qp)
 {
@@ -77,6 +97,8 @@ static bool qp_connect(struct ibv_qp *qp)
 				 .port_num = 1,
 				 .qp_access_flags = RW | RR };
 
+	if (is_efa())
+		return qp_start_datagrams(qp);
 	if (ibv_modify_qp(qp, &a,
 			  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
 		return false;
@@ -109,7 +131,9 @@ static bool qp_connect(struct ibv_qp *qp)
 static bool qp_works(struct ibv_qp *qp, struct ibv_cq *cq)
 {
 	struct ibv_sge from = { (uintptr_t)buf, 8, mr->lkey };
-	struct ibv_sge to = { (uintptr_t)buf + 2048, 8, mr->lkey };
+	const uint32_t head = is_efa() ? 40 : 0;
+	struct ibv_sge to = { (uintptr_t)buf + 2048, head + 8, mr->lkey };
+	struct ibv_ah_attr self = { .is_global = 1, .grh = { .dgid = gid }, .port_num = 1 };
 	struct ibv_recv_wr recv = { .wr_id = 1, .sg_list = &to, .num_sge = 1 }, *bad_recv;
 	struct ibv_send_wr send = { .wr_id = 2,
 				    .sg_list = &from,
@@ -121,7 +145,12 @@ static bool qp_works(struct ibv_qp *qp, struct ibv_cq *cq)
 	int n = 0, got;
 
 	memcpy(buf, "abcdefg", 8);
-	memset(buf + 2048, 0, 8);
+	memset(buf + 2048, 0, head + 8);
+	if (is_efa()) {
+		send.wr.ud.ah = ibv_create_ah(pd, &self);
+		send.wr.ud.remote_qpn = qp->qp_num;
+		send.wr.ud.remote_qkey = QKEY;
+	}
 	if (ibv_post_recv(qp, &recv, &bad_recv) || ibv_post_send(qp, &send, &bad_send))
 		return false;
 	while (n < 2) {
@@ -130,7 +159,7 @@ static bool qp_works(struct ibv_qp *qp, struct ibv_cq *cq)
 			return false;
 		n += got;
 	}
-	return !memcmp(buf, buf + 2048, 8);
+	return !memcmp(buf, buf + 2048 + head, 8) && !(is_efa() && ibv_destroy_ah(send.wr.ud.ah));
 }
 
 static void test_queues(void)

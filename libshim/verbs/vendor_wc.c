@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vendor's error code of a failed completion. Devices with Mellanox' vendor ID have those of
- * mlx5 that are publicly known; docs/reference/profiles.md names the sources. All others have 0.
+ * What vendors make of a completion. The error code of a failed one: devices with Mellanox' vendor
+ * ID have those of mlx5 that are publicly known, EFA devices those of the engine, all others 0
+ * (docs/reference/profiles.md names the sources). The sender of a message: EFA devices number it.
  */
 #include "emulator/ib.h"
+#include "emulator/limits.h"
+#include "libshim/verbs/ahn.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 
@@ -33,4 +36,14 @@ u32 shim_vendor_err(const struct shim_cq *cq, const struct cqe *e)
 	if (e->status >= N_STATUS)
 		return 0;
 	return e->flags & (CQE_RECV | CQE_SRQ) ? mlx5_recv[e->status] : mlx5_send[e->status];
+}
+
+u16 shim_cqe_slid(const struct shim_cq *cq, const struct cqe *e)
+{
+	const struct shim_context *ctx;
+
+	if (likely(e->slid != CQE_BY_GID))
+		return e->slid;
+	ctx = shim_context_of(cq->cq.context);
+	return ctx ? shim_ahn_find(ctx, e->grh + CQE_SGID) : AHN_UNKNOWN;
 }
