@@ -188,7 +188,7 @@ static void test_header(void)
 	h.type = JT_BURST;
 	join_hdr_put(p, &h);
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), 0);
-	h.type = JT_PROBED + 1;
+	h.type = JT_LAST + 1;
 	h.lane = 0;
 	join_hdr_put(p, &h);
 	CU_ASSERT_EQUAL(join_hdr_get(p, JOIN_MAX_FRAME, &got), -EPROTO);
