@@ -69,7 +69,8 @@ has_begun() {
 
 # sides NAME SERVER CLIENT [COMMAND...] - run two command lines, each by COMMAND; leaves outputs and exit statuses in
 # $TEST_DIR/NAME.*. A client that finds no listener yet fails, and is started again while its server lives. TRACE is the
-# directory into which COMMAND records: a client that fails before the server begins would complete that trace.
+# directory into which COMMAND records: a client that fails before the server begins would complete that trace. A client
+# is started LISTENS_AFTER seconds later still.
 sides() {
 	local NAME=$1 server=$2 client=$3 pid status begun=$SECONDS
 	shift 3
@@ -78,6 +79,7 @@ sides() {
 	pid=$!
 	[[ $client != mckey* ]] || wait_for 30 mckey_joined $pid
 	[ -z "${TRACE-}" ] || wait_for 30 has_begun "$TRACE/trace" $pid
+	[ -z "${LISTENS_AFTER-}" ] || sleep "$LISTENS_AFTER"
 	while :; do
 		status=0
 		# shellcheck disable=SC2086
