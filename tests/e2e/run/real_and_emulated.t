@@ -111,6 +111,42 @@ check "and none for real ones" test -n "$isnt_pd" -a "$isnt_pd" != "Couldn't all
 is "a node's devices are emulated" \
 	"$(both --real=machine0 --node b --explain -- ibv_devinfo -d rdmaemu0 2>&1 | grep -c 'hca_id:.rdmaemu0')" 1
 
+# --- a run on real devices around it: its rules, journal and status are about the real side
+
+# around DEVICE OPTION... -- what a program of that device prints at its end, with the outer run's report
+around() {
+	machine "$R" run --real --fresh --explain "${@:2}" -- "$R" run --real=machine0 --emulate --fresh -- \
+		ibv_rc_pingpong -d "$1" nobody.invalid 2>&1
+}
+out=$(around machine0 --scenario "$TEST_DIR/pd")
+is "rules of the real side" "$(grep -c "^Couldn't allocate PD" <<<"$out")" 1
+is "its journal" "$(grep -c 'ENOSPC .* ibv_rc_pingpong.* ibv_alloc_pd(context=ctx1): by fault rule f1' <<<"$out")" 1
+out=$(around rdmaemu0 --scenario "$TEST_DIR/pd")
+is "they are not about the emulated one" "$(grep -c "Couldn't allocate PD\|^error" <<<"$out")" 0
+is "that rule never matched" "$(grep -c "fault f1 never matched" <<<"$out")" 1
+
+# held DEVICE COMMAND... - run COMMAND while a server of that device waits for a client
+held() {
+	local port pid in
+	port=$(free_port)
+	rm -f "$TEST_DIR/hold"
+	mkfifo "$TEST_DIR/hold"
+	machine "$R" run --real --fabric outer --explain -- "$R" run --real=machine0 --emulate --fresh -- \
+		sh -c "ibv_rc_pingpong -d $1 -p $port & read -r line; kill \$!" <"$TEST_DIR/hold" >"$TEST_DIR/held" 2>&1 &
+	pid=$!
+	exec {in}>"$TEST_DIR/hold"
+	wait_listen "$port" $pid
+	"${@:2}"
+	exec {in}>&-
+	wait $pid
+}
+# real_qps - the queue pairs in the outer run's status
+real_qps() {
+	"$R" status -v --fabric outer | sed -nE 's/^qp 0x[0-9a-f]+: (RC [A-Z]+), .* (real device [a-z0-9]+).*/\1, \2/p'
+}
+is "status: a queue pair of machine0" "$(held machine0 real_qps)" "RC INIT, real device machine0"
+is "status: none of rdmaemu0" "$(held rdmaemu0 real_qps)" ""
+
 # --- misuse
 
 rdmaemu_refuses run "--emulate alone" 2 "run: --emulate: expected --real with it" --emulate -- true
