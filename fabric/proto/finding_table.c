@@ -166,6 +166,14 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					     "destroyed QP may never be executed",
 					     "Poll the completion of the last request, or move the "
 					     "QP to IBV_QPS_ERR, first" },
+	[FINDING_QP_DESTROY_UNFLUSHED] = { "QP:DESTROY:UNFLUSHED", FINDING_INFO,
+					   "A QP in IBV_QPS_ERR is destroyed before its flushed "
+					   "requests were polled",
+					   "ibv_modify_qp(3), IBV_QPS_ERR: outstanding requests "
+					   "complete with IBV_WC_WR_FLUSH_ERR",
+					   "Poll the completions of all requests after "
+					   "rdma_disconnect() or IBV_QPS_ERR, and then free what "
+					   "they use" },
 	[FINDING_QP_MODIFY_INVALID] = { "QP:MODIFY:INVALID", FINDING_ERROR,
 					"ibv_modify_qp() fails with EINVAL",
 					"ibv_modify_qp(3), the tables of attributes; IBTA 11.2.5.2",

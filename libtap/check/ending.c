@@ -27,6 +27,27 @@ static bool ending_qp_executes(const struct check_obj *qp)
 	       attr.qp_state == IBV_QPS_SQD || attr.qp_state == IBV_QPS_SQE;
 }
 
+/* Requests that were flushed, and whose completions the program has not seen. */
+static void ending_check_flushed(struct check_obj *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	u32 sends, receives;
+
+	pthread_mutex_lock(&qp->qp.lock);
+	sends = qp->qp.sq.lost ? 0 : qp->qp.sq.n;
+	receives = qp->qp.rq.lost ? 0 : qp->qp.rq.n;
+	pthread_mutex_unlock(&qp->qp.lock);
+	if ((!sends && !receives) ||
+	    ibv_query_qp((void *)(uintptr_t)qp->tap->key, &attr, IBV_QP_STATE, &init) ||
+	    attr.qp_state != IBV_QPS_ERR)
+		return;
+	check_report(FINDING_QP_DESTROY_UNFLUSHED, (struct check_other){ NULL, 0 },
+		     "qp%u is destroyed in IBV_QPS_ERR, and the completions of %u send and %u "
+		     "receive requests were not polled",
+		     qp->ord, sends, receives);
+}
+
 void check_qp_ending(const void *obj)
 {
 	struct check_obj *qp = check_obj_find(VOBJ_QP, obj);
@@ -35,6 +56,8 @@ void check_qp_ending(const void *obj)
 
 	if (!qp)
 		return;
+	if (check_report_is_on(FINDING_QP_DESTROY_UNFLUSHED))
+		ending_check_flushed(qp);
 	pthread_mutex_lock(&qp->qp.lock);
 	n = qp->qp.sq.lost ? 0 : qp->qp.sq.n;
 	n_signaled = qp->qp.sq.n_signaled;

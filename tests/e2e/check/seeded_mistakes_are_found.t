@@ -97,6 +97,7 @@ states QP:RNR:LONGEST rnr_timer qp1: min_rnr_timer is 0
 states QP:PSN:CONSTANT psn qp2 has sq_psn 0x1, as qp1 before
 events CQ:EVENT:UNREAD unread cq1 was armed, and ch1 has an event
 events DEVICE:EVENT:UNREAD async_unread ctx1 has asynchronous events, and the program has never read any
+requests QP:DESTROY:UNFLUSHED unflushed qp2 is destroyed in IBV_QPS_ERR, and the completions of 0 send and 1 receive
 requests WR:IMM:ORDER imm qp1, wr_id 0x8: imm_data is 0x8 in the byte order of this CPU, 0x8000000 in that of the network
 requests WR:POST:PARTIAL partial qp1: a list of 10 send requests is refused from wr_id 0x8 on: the 8 before it are posted
 events SRQ:LIMIT:NEVER srq_limit srq1 is destroyed, and its srq_limit was never set

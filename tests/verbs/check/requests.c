@@ -163,6 +163,18 @@ static void seed_partial(struct seed *s)
 	seed_close(s);
 }
 
+static void seed_unflushed(struct seed *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	seed_open(s, 32);
+	seed_must(!seed_receive(s, 1), "post");
+	seed_must(!ibv_modify_qp(s->qp[1], &attr, IBV_QP_STATE), "ERR");
+	if (!s->wrong)
+		seed_must(seed_poll(s) == IBV_WC_WR_FLUSH_ERR, "status");
+	seed_close(s);
+}
+
 static void seed_unsignaled(struct seed *s)
 {
 	uint64_t i;
@@ -416,6 +428,7 @@ static const struct seed_case seeds[] = {
 	{ "imm", seed_imm },
 	{ "partial", seed_partial },
 	{ "unsignaled", seed_unsignaled },
+	{ "unflushed", seed_unflushed },
 	{ "race", seed_race },
 	{ "wr_id", seed_wr_id },
 	{ "inline_large", seed_inline_large },
