@@ -66,10 +66,18 @@ static const struct ibv_context *field_context(struct rdma_cm_id *id, u32 i)
 	return object && fields[i].kind == FIELD_OBJECT ? *(struct ibv_context **)object : object;
 }
 
+/* Whether the identifier is this library's: it is bound with it, or there is no other. */
+static bool side_has_id(const struct cm_both_id *b, enum cm_side side)
+{
+	if (!b->side[side])
+		return false;
+	return b->bound ? b->bound & 1u << side : !b->side[!side];
+}
+
 static bool side_takes_field(const struct cm_both_id *b, enum cm_side side, u32 i,
 			     const struct ibv_context *ctx)
 {
-	if (!b->side[side] || !(b->bound & 1u << side))
+	if (!side_has_id(b, side))
 		return false;
 	if (b->bound != CM_BOUND_BOTH)
 		return true;

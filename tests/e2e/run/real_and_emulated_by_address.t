@@ -38,6 +38,10 @@ check "one program with identifiers of both" all_ok app_cm_beside 10.77.0.1 10.8
 check "fields that the program writes" all_ok app_cm_beside_fields 10.77.0.1 10.88.0.1 10.77.0.1
 check "fields that the program writes, with emulated devices alone" limit "$R" run --fabric beside --node e1 -- \
 	"$T/app_cm_beside_fields" 10.88.0.1 10.88.0.1
+printf 'fail call=%s errno=ENODEV\n' rdma_create_event_channel rdma_create_id rdma_create_ep >"$TEST_DIR/no_cm"
+check "fields that the program writes, on a machine without rdma_cm" limit "$R" run --fabric machine --node m1 \
+	--profile "$TEST_DIR/machine" --scenario "$TEST_DIR/no_cm" -- \
+	"$R" run --real --emulate --fabric beside --node e1 -- "$T/app_cm_beside_fields" 10.88.0.1 10.88.0.1
 check "identifiers and channels that are gone" all_ok app_cm_unknown_id
 for address in 10.77.0.1 10.88.0.1; do
 	check "connections by $address" all_ok app_cm_conn remote $address
