@@ -31,10 +31,10 @@
 #include <netinet/in.h>
 #include <sys/uio.h>
 
-#define JOIN_MAX_MEMBERS 64u
+#define JOIN_MAX_MEMBERS 128u
 /* The member of devices and nodes whose member is forgotten, since another has its slot. */
 #define JOIN_FORGOTTEN	 (JOIN_MAX_MEMBERS + 1)
-#define JOIN_MAX_CONNS	 160u
+#define JOIN_MAX_CONNS	 224u
 #define JOIN_MAX_EARLIES 32u /* connections of strangers before JC_UP; as many of our own */
 #define JOIN_MAX_KNOWN	 16u /* the same for addresses of members */
 #define JOIN_MAX_TARGETS HOST_PORT_MAX
@@ -42,7 +42,7 @@
 #define JOIN_MAX_TOKEN	 4096u
 #define JOIN_WINDOW	 (4u << 20)
 #define JOIN_RX_SIZE	 ((3u << 20) + JOIN_MAX_FRAME)
-#define JOIN_TX_SIZE	 (128u << 20)
+#define JOIN_TX_SIZE	 (208u << 20)
 #define JOIN_TX_SHARED	 (44u << 20) /* of which members may take more than their own: forward.c */
 #define JOIN_LANE_SIZE	 (JOIN_WINDOW + 2 * JOIN_MAX_FRAME)
 

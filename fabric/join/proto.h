@@ -36,7 +36,7 @@
 #define JOIN_NODE_DEVS 8u /* devices of a node */
 #define JOIN_BURST     112u
 #define JOIN_AV	       32u
-#define JOIN_MAX_PEERS 64u
+#define JOIN_MAX_PEERS 128u
 #define JOIN_PEER      32u /* bytes of one entry of PEERS */
 #define JOIN_MAX_DEV   2048u /* bytes of a DEV's body */
 #define JOIN_MCAST     (~0u) /* as destination device */
