@@ -1,0 +1,3 @@
+module example.org/loopback
+
+go 1.19
