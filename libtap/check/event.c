@@ -97,9 +97,10 @@ static bool event_report_unread(struct check_obj *c, void *arg)
 {
 	const struct ibv_context *ctx = (void *)(uintptr_t)c->tap->key;
 	struct pollfd waiting = { .fd = ctx->async_fd, .events = POLLIN };
+	struct timespec now = { 0 };
 
 	(void)arg;
-	if (c->ctx.reads_events || syscall(SYS_poll, &waiting, 1UL, 0L) != 1)
+	if (c->ctx.reads_events || syscall(SYS_ppoll, &waiting, 1UL, &now, NULL, 0UL) != 1)
 		return false;
 	/* Once. */
 	c->ctx.reads_events = true;
