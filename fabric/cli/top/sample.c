@@ -235,7 +235,8 @@ static void sample_add_fabric(struct top_sample *s, const struct top_fabric *f,
 static void sample_add_head(struct top_sample *s, const struct top_fabric *f,
 			    struct json_object *status)
 {
-	struct json_object *devices = json_object_object_get(status, "devices"), *ports, *clients;
+	struct json_object *devices = json_object_object_get(status, "devices"), *ports, *clients,
+			   *c;
 	size_t i, k;
 
 	sample_add_fabric(s, f, status);
@@ -251,8 +252,11 @@ static void sample_add_head(struct top_sample *s, const struct top_fabric *f,
 				"dropped");
 	}
 	clients = json_object_object_get(status, "clients");
-	for (i = 0; i < json_length(clients); i++)
-		s->memory += json_get_int(json_object_array_get_idx(clients, i), "mr_bytes");
+	for (i = 0; i < json_length(clients); i++) {
+		c = json_object_array_get_idx(clients, i);
+		s->memory += json_get_int(c, "mr_bytes");
+		s->lent += json_get_int(json_object_object_get(c, "lent"), "bytes");
+	}
 }
 
 /* --- rules and journal ------------------------------------------------------------------------ */

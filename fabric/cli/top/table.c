@@ -236,7 +236,7 @@ u32 top_select(const struct top_sample *s, const struct top_order *order,
 bool top_summary(const struct top_sample *s, u32 i, char *line, size_t size)
 {
 	u64 seconds = s->uptime_ms / 1000;
-	char tx[8], rx[8], packets[8], retries[8], rnr[8], dropped[8], memory[8];
+	char tx[8], rx[8], packets[8], retries[8], rnr[8], dropped[8], memory[8], lent[8];
 
 	top_scaled(tx, s->rate[TOP_TX_BYTES]);
 	top_scaled(rx, s->rate[TOP_RX_BYTES]);
@@ -245,6 +245,7 @@ bool top_summary(const struct top_sample *s, u32 i, char *line, size_t size)
 	top_scaled(rnr, s->rate[TOP_RNR]);
 	top_scaled(dropped, s->dropped_rate);
 	top_scaled(memory, (double)s->memory);
+	top_scaled(lent, (double)s->lent);
 	switch (i) {
 	case 0:
 		snprintf(line, size,
@@ -255,9 +256,10 @@ bool top_summary(const struct top_sample *s, u32 i, char *line, size_t size)
 		return true;
 	case 1:
 		snprintf(line, size,
-			 "%llu nodes, %llu programs, %u QPs, %sB registered, %llu joined fabrics",
+			 "%llu nodes, %llu programs, %u QPs, %sB registered, %sB lent, %llu joined "
+			 "fabrics",
 			 (unsigned long long)s->nodes, (unsigned long long)s->programs, s->n_qps,
-			 memory, (unsigned long long)s->members);
+			 memory, lent, (unsigned long long)s->members);
 		return true;
 	case 2:
 		snprintf(line, size,

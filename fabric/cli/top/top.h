@@ -81,7 +81,7 @@ struct top_sample {
 	char fabric[TOP_LINE];
 	char engine[TOP_TEXT];
 	u64 uptime_ms;
-	u64 nodes, programs, members, memory;
+	u64 nodes, programs, members, memory, lent;
 	struct top_qp *qp;
 	u32 n_qps;
 	double rate[TOP_COUNTERS];

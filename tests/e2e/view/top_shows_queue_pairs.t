@@ -17,10 +17,10 @@ rdmaemu_refuses top '--count without --batch' 2 'expected --batch' --count 3
 
 port=$(free_port)
 "$R" fabric start
-"$R" run --node a -- ib_send_bw -F -D 600 -s 3000 -p "$port" >/dev/null 2>&1 &
+"$R" run --lend --node a -- ib_send_bw -F -D 600 -s 3000 -p "$port" >/dev/null 2>&1 &
 server=$!
 check 'a server' wait_listen "$port" $server
-"$R" run --node b -- ib_send_bw -F -D 600 -s 3000 -p "$port" a >/dev/null 2>&1 &
+"$R" run --lend --node b -- ib_send_bw -F -D 600 -s 3000 -p "$port" a >/dev/null 2>&1 &
 client=$!
 sends() {
 	[ "$("$R" status --json | json "sum(q['counters']['xmit_packets'] for q in d['qps']) > 1000")" = True ]
@@ -32,6 +32,7 @@ check 'packets are sent' wait_for 60 sends
 
 limit "$R" top --batch --count 3 --interval 300 >text
 is 'three samples' "$? $(grep -c '^rdmaemu top: fabric default, up ' text)" '0 3'
+is 'memory, all of which is lent' "$(grep -cE ' ([0-9.]+KB) registered, \1 lent, ' text)" 3
 is 'columns that fit 80' "$(grep -m 1 '^NODE' text | tr -s ' ')" 'NODE PROGRAM PID QP TYPE STATE SENT/s RCVD/s RETRY RNR FLY'
 is 'no line of the table is longer' "$(grep -E '^(NODE|a |b )' text | awk 'length($0) > 80' | wc -l)" 0
 is 'each queue pair, in each sample' "$(grep -cE '^[ab] +ib_send_bw +[0-9]+ 0x[0-9a-f]{6} RC ' text)" 6
