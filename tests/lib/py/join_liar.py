@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""join_liar.py PORT TOKEN-FILE: a member that has the token and tells of 64 members that do not exist.
+"""join_liar.py PORT TOKEN-FILE: a member that has the token and tells of 128 members that do not exist.
 
 They "listen" at a port of this program, which counts connections and takes their first frame.
 """
@@ -17,7 +17,7 @@ import time
 
 from join_peer import HELLO, PEERS, PING, PROOF, Peer, header, hello
 
-INVENTED, BURST, PER_S, PROVEN = 64, 64, 2, 6
+INVENTED, BURST, PER_S, PROVEN = 128, 128, 2, 6
 PATIENCE = 60 * float(os.environ.get("SLOW", "1")) * int(os.environ.get("PATIENCE", "1"))
 port, token = int(sys.argv[1]), open(sys.argv[2], "rb").read().rstrip()
 rng = random.Random(1)
