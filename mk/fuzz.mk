@@ -54,7 +54,8 @@ fuzz: $(addprefix fuzz-,$(FUZZ)) ## libFuzzer on parsers of files and frames; RU
 fuzz-%: $(BUILD)/fuzz/fuzz_%
 	@rm -rf $(BUILD)/fuzz/corpus_$* && mkdir -p $(BUILD)/fuzz/corpus_$*
 	/usr/bin/python3 tests/fuzz/corpus.py $* $(BUILD)/fuzz/corpus_$*
-	$< -runs=$(RUNS) -max_len=$(or $(FUZZ_MAX_$*),2048) -print_final_stats=1 $(FUZZ_ARGS_$*) $(BUILD)/fuzz/corpus_$*
+	$< -runs=$(RUNS) -max_len=$(or $(FUZZ_MAX_$*),2048) -print_final_stats=1 -artifact_prefix=$(BUILD)/fuzz/$*_ \
+		$(FUZZ_ARGS_$*) $(BUILD)/fuzz/corpus_$*
 
 # Always made again: what its sources include is not followed here.
 $(BUILD)/fuzz/fuzz_%: FORCE
