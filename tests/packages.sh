@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # tests/packages.sh SUITE...: on a bare root of each of these Debian suites (bookworm, trixie), builds the packages of
-# the last commit (`make deb`) and lets lintian check them; on a second one, which has nothing of the build, installs
-# them, runs their autopkgtests as a user without privileges, purges them, and looks for files that are left.
+# the last commit (`make deb`), lets lintian check them, and builds them twice more to compare the bytes (`make
+# check-reproducible`); on a second one, which has nothing of the build, installs them, runs their autopkgtests as a
+# user without privileges, purges them, and looks for files that are left.
 #
 # HOST_ARCH=	the architecture to build for, by a cross compiler, where it is not this machine's: arm64. Its packages
 #		are installed into a root of this machine, whose kernel starts qemu for their programs (tests/arm64.sh)
@@ -73,14 +74,16 @@ build() {
 	{ [ -z "$cross" ] || cross_compiler; } &&
 		step "cd /root/rdmaemu && make deb${cross:+ HOST_ARCH=$arch}" &&
 		step "apt-get -qq install -y --no-install-recommends lintian" &&
-		step "cd /root/rdmaemu/build/deb && lintian --allow-root --pedantic --fail-on error,warning,info,pedantic *.changes"
+		step "cd /root/rdmaemu/build/deb && lintian --allow-root --pedantic --fail-on error,warning,info,pedantic *.changes" &&
+		step "cd /root/rdmaemu && make check-reproducible${cross:+ HOST_ARCH=$arch}" &&
+		grep '^reproducible: ' "$dir/output"
 	bare_root_leave
 }
 
 # cross_compiler - install it, and what the packages are built with
 cross_compiler() {
 	step "dpkg --add-architecture $arch && apt-get -qq update" &&
-		step "apt-get -qq install -y --no-install-recommends crossbuild-essential-$arch" &&
+		step "apt-get -qq install -y --no-install-recommends crossbuild-essential-$arch faketime" &&
 		step "cd /root/rdmaemu && cp -r packaging/debian debian &&
 			apt-get -qq build-dep -y --no-install-recommends -a $arch -Pcross,nocheck ./ && rm -r debian"
 }
