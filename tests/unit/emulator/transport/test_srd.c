@@ -2,42 +2,17 @@
 /*
  * SRD: messages to any peers, each on its own: data, errors, waits, and all of it on a bad wire.
  */
-#include "tests/lib/c/deaths.h"
+#include "tests/unit/emulator/transport/srd_peer.h"
 
 #include "emulator/transport/srd.h"
 
-#define MS   1000000ULL
-#define SEC  1000000000ULL
-#define QKEY 0x1234
-#define MTU  4096u
+#define MS  1000000ULL
+#define SEC 1000000000ULL
+#define MTU 4096u
 
 static struct emu *m;
 
-static void bring_up(const struct emu_qp *q)
-{
-	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	CU_ASSERT_EQUAL_FATAL(
-		emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
-	attr.state = QPS_RTR;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE), 0);
-	attr.state = QPS_RTS;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE | QPA_SQ_PSN), 0);
-}
-
-static struct emu_qp srd(u32 client, u32 depth)
-{
-	struct emu_conn o = emu_conn_defaults;
-	struct emu_qp q;
-
-	o.type = QPT_SRD;
-	o.depth = depth;
-	q = emu_qp_new(m, client, &o, 2);
-	bring_up(&q);
-	return q;
-}
-
-static void reset(struct emu_qp *q)
+static void reset_qp(struct emu_qp *q)
 {
 	struct hca_qp_attr attr = { .state = QPS_RESET };
 
@@ -45,48 +20,7 @@ static void reset(struct emu_qp *q)
 	memset((char *)m->c[q->client].seg + q->sq, 0, sizeof(struct wq_ctl));
 	memset((char *)m->c[q->client].seg + q->rq, 0, sizeof(struct wq_ctl));
 	q->sq_prod = q->rq_prod = 0;
-	bring_up(q);
-}
-
-static void world(u64 seed)
-{
-	m = emu_new(seed);
-	m->hca->dev[0].lim.qp_types |= 1u << QPT_SRD;
-}
-
-/* An address handle of the client to the only port, or to nobody. */
-static u32 address(u32 client, bool nobody)
-{
-	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
-
-	cmd.ah.pd = m->c[client].pd;
-	cmd.ah.av.is_global = 1;
-	cmd.ah.av.port_num = 1;
-	if (nobody)
-		memset(cmd.ah.av.dgid, 0x22, 16);
-	else
-		memcpy(cmd.ah.av.dgid, m->hca->dev[0].port[1].gid[0].raw, 16);
-	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, client, &cmd), 0);
-	return cmd.handle;
-}
-
-static struct sq_wqe *post(struct emu_qp *q, u32 op, u64 id, u32 off, u32 len, u32 ah,
-			   const struct emu_qp *to)
-{
-	struct sq_wqe *w = emu_post(m, q, op, id, m->c[q->client].mem + off, len);
-
-	w->ah = ah;
-	w->remote_qpn = to->qpn;
-	w->remote_qkey = QKEY;
-	return w;
-}
-
-static struct cqe polled(struct emu_cq *cq, void *data)
-{
-	struct cqe c = { .status = 255 };
-
-	emu_poll(m, cq, &c, data);
-	return c;
+	srd_qp_start(m, q);
 }
 
 static void test_sends(void)
@@ -95,18 +29,18 @@ static void test_sends(void)
 	struct cqe e;
 	u32 ah;
 
-	world(1);
-	a = srd(0, 64);
-	b = srd(1, 64);
-	c = srd(2, 64);
-	ah = address(0, false);
+	m = srd_world(1);
+	a = srd_qp(m, 0, 64);
+	b = srd_qp(m, 1, 64);
+	c = srd_qp(m, 2, 64);
+	ah = srd_address(m, 0, false);
 	emu_recv(m, &b, 11, m->c[1].mem, 5000);
 	emu_recv(m, &c, 12, m->c[2].mem, 5000);
 	emu_fill(m->c[0].mem, 4096, 5);
-	post(&a, WR_SEND, 1, 0, 4096, ah, &b);
-	post(&a, WR_SEND_WITH_IMM, 2, 0, 3, ah, &c)->imm = 77;
+	srd_post(m, &a, WR_SEND, 1, 0, 4096, ah, &b);
+	srd_post(m, &a, WR_SEND_WITH_IMM, 2, 0, 3, ah, &c)->imm = 77;
 	emu_ring(m, &a);
-	e = polled(&b.rcq, NULL);
+	e = srd_poll(m, &b.rcq, NULL);
 	CU_ASSERT_EQUAL(e.status, WCS_SUCCESS);
 	CU_ASSERT_EQUAL(e.wr_id, 11);
 	CU_ASSERT_EQUAL(e.byte_len, 4096);
@@ -114,39 +48,39 @@ static void test_sends(void)
 	CU_ASSERT_EQUAL(e.slid, CQE_BY_GID);
 	CU_ASSERT_EQUAL(memcmp(e.grh + CQE_SGID, m->hca->dev[0].port[1].gid[0].raw, 16), 0);
 	CU_ASSERT_TRUE(emu_filled(m->c[1].mem, 4096, 5));
-	e = polled(&c.rcq, m->c[2].mem);
+	e = srd_poll(m, &c.rcq, m->c[2].mem);
 	CU_ASSERT_EQUAL(e.wr_id, 12);
 	CU_ASSERT_EQUAL(e.byte_len, 3);
 	CU_ASSERT_EQUAL(e.wc_flags, WCF_WITH_IMM);
 	CU_ASSERT_EQUAL(e.imm, 77);
 	CU_ASSERT_EQUAL(memcmp(m->c[2].mem, m->c[0].mem, 3), 0);
-	CU_ASSERT_EQUAL(polled(&a.scq, NULL).wr_id, 1);
-	CU_ASSERT_EQUAL(polled(&a.scq, NULL).wr_id, 2);
+	CU_ASSERT_EQUAL(srd_poll(m, &a.scq, NULL).wr_id, 1);
+	CU_ASSERT_EQUAL(srd_poll(m, &a.scq, NULL).wr_id, 2);
 	emu_free(m);
 }
 
 /* READs and WRITEs of up to several segments, with the wire as it is. */
 static void rdma(u32 op, u32 len, u64 seed)
 {
-	struct emu_qp a = srd(0, 16), b = srd(1, 16);
-	u32 ah = address(0, false), from = op == WR_RDMA_READ;
+	struct emu_qp a = srd_qp(m, 0, 16), b = srd_qp(m, 1, 16);
+	u32 ah = srd_address(m, 0, false), from = op == WR_RDMA_READ;
 	struct sq_wqe *w;
 	struct cqe e;
 
 	emu_fill(m->c[from].mem, len, seed);
 	memset(m->c[1 - from].mem, 0, len + 1);
 	emu_recv(m, &b, 9, m->c[1].mem + EMU_AREA - 64, 0);
-	w = post(&a, op, 1, 0, len, ah, &b);
+	w = srd_post(m, &a, op, 1, 0, len, ah, &b);
 	emu_remote(m, w, 1, m->c[1].mem);
 	w->imm = 5;
 	emu_ring(m, &a);
 	emu_run(m, m->clock + 10 * SEC);
-	e = polled(&a.scq, NULL);
+	e = srd_poll(m, &a.scq, NULL);
 	CU_ASSERT_EQUAL(e.status, WCS_SUCCESS);
 	CU_ASSERT_EQUAL(e.opcode, from ? WCO_SEND : WCO_RDMA_WRITE);
 	CU_ASSERT_TRUE(emu_filled(m->c[1 - from].mem, len, seed));
 	CU_ASSERT_EQUAL(m->c[1 - from].mem[len], 0);
-	e = polled(&b.rcq, NULL);
+	e = srd_poll(m, &b.rcq, NULL);
 	CU_ASSERT_EQUAL(e.status, op == WR_RDMA_WRITE_WITH_IMM ? WCS_SUCCESS : 255);
 	if (op == WR_RDMA_WRITE_WITH_IMM) {
 		CU_ASSERT_EQUAL(e.byte_len, len);
@@ -167,7 +101,7 @@ static void test_rdma(void)
 	u32 i, op;
 
 	for (op = 0; op < ARRAY_SIZE(ops); op++) {
-		world(op);
+		m = srd_world(op);
 		for (i = 0; i < ARRAY_SIZE(sizes); i++)
 			rdma(ops[op], sizes[i], i + 1);
 		emu_wire(m, &(struct emu_faults){ .loss = 50,
@@ -206,20 +140,21 @@ static void test_bad_wire(void)
 	struct cqe c;
 
 	memset(seen, 0, sizeof(seen));
-	world(7);
-	a = srd(0, 256);
+	m = srd_world(7);
+	a = srd_qp(m, 0, 256);
 	for (i = 0; i < 3; i++) {
-		to[i] = srd(i + 1, 64);
+		to[i] = srd_qp(m, i + 1, 64);
 		for (u32 k = 0; k < 64; k++)
 			emu_recv(m, &to[i], k, m->c[i + 1].mem, 64);
 	}
-	ah = address(0, false);
+	ah = srd_address(m, 0, false);
 	emu_wire(m,
 		 &(struct emu_faults){
 			 .loss = 50, .dup = 100, .late = 300, .delay = 1000, .jitter = 200 * MS });
 	while (done < N) {
 		for (; posted < N && posted - tail < 200; posted++)
-			post(&a, WR_SEND_WITH_IMM, posted, 0, 8, ah, &to[posted % 3])->imm = posted;
+			srd_post(m, &a, WR_SEND_WITH_IMM, posted, 0, 8, ah, &to[posted % 3])->imm =
+				posted;
 		emu_ring(m, &a);
 		emu_run(m, m->clock + 50 * MS);
 		for (i = 0; i < 3; i++)
@@ -246,20 +181,20 @@ static void test_no_head_of_line(void)
 	u32 nobody, ah, i;
 	u64 start;
 
-	world(1);
-	a = srd(0, 64);
-	b = srd(1, 64);
-	nobody = address(0, true);
-	ah = address(0, false);
-	post(&a, WR_SEND, 1000, 0, 8, nobody, &b);
+	m = srd_world(1);
+	a = srd_qp(m, 0, 64);
+	b = srd_qp(m, 1, 64);
+	nobody = srd_address(m, 0, true);
+	ah = srd_address(m, 0, false);
+	srd_post(m, &a, WR_SEND, 1000, 0, 8, nobody, &b);
 	for (i = 0; i < 40; i++) {
 		emu_recv(m, &b, i, m->c[1].mem, 64);
-		post(&a, WR_SEND, i, 0, 8, ah, &b);
+		srd_post(m, &a, WR_SEND, i, 0, 8, ah, &b);
 	}
 	start = m->clock;
 	emu_ring(m, &a);
 	for (i = 0; i < 40; i++) {
-		c = polled(&a.scq, NULL);
+		c = srd_poll(m, &a.scq, NULL);
 		CU_ASSERT_EQUAL(c.status, WCS_SUCCESS);
 		CU_ASSERT_EQUAL(c.wr_id, i);
 		/* The slot of the first one is not free. */
@@ -267,7 +202,7 @@ static void test_no_head_of_line(void)
 	}
 	CU_ASSERT_EQUAL(m->clock, start);
 	emu_run(m, m->clock + 60 * SEC);
-	c = polled(&a.scq, NULL);
+	c = srd_poll(m, &a.scq, NULL);
 	CU_ASSERT_EQUAL(c.wr_id, 1000);
 	CU_ASSERT_EQUAL(c.status, WCS_RESP_TIMEOUT_ERR);
 	CU_ASSERT_EQUAL(c.vendor_err, SRD_LOCAL_UNRESP_REMOTE);
@@ -283,22 +218,22 @@ static void test_rnr(void)
 	struct cqe c;
 	u32 ah;
 
-	world(1);
-	a = srd(0, 64);
-	b = srd(1, 64);
-	ah = address(0, false);
-	post(&a, WR_SEND, 1, 0, 8, ah, &b);
+	m = srd_world(1);
+	a = srd_qp(m, 0, 64);
+	b = srd_qp(m, 1, 64);
+	ah = srd_address(m, 0, false);
+	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &b);
 	emu_ring(m, &a);
 	CU_ASSERT_FALSE(emu_run(m, m->clock + 10 * SEC));
 	CU_ASSERT_FALSE(emu_poll(m, &a.scq, &c, NULL));
 	emu_recv(m, &b, 1, m->c[1].mem, 64);
 	emu_run(m, m->clock + SEC);
-	CU_ASSERT_EQUAL(polled(&a.scq, NULL).status, WCS_SUCCESS);
+	CU_ASSERT_EQUAL(srd_poll(m, &a.scq, NULL).status, WCS_SUCCESS);
 	CU_ASSERT_EQUAL(emu_modify(m, &a, &attr, QPA_RNR_RETRY), 0);
-	post(&a, WR_SEND, 2, 0, 8, ah, &b);
+	srd_post(m, &a, WR_SEND, 2, 0, 8, ah, &b);
 	emu_ring(m, &a);
 	emu_run(m, m->clock + SEC);
-	c = polled(&a.scq, NULL);
+	c = srd_poll(m, &a.scq, NULL);
 	CU_ASSERT_EQUAL(c.status, WCS_RNR_RETRY_EXC_ERR);
 	CU_ASSERT_EQUAL(c.vendor_err, SRD_REMOTE_RNR);
 	/* Those of the first message, which waited indefinitely, and three of the second. */
@@ -313,7 +248,7 @@ static void expect(struct emu_qp *a, u32 status, u32 vendor)
 	struct cqe c;
 
 	emu_ring(m, a);
-	c = polled(&a->scq, NULL);
+	c = srd_poll(m, &a->scq, NULL);
 	CU_ASSERT_EQUAL(c.status, status);
 	CU_ASSERT_EQUAL(c.vendor_err, vendor);
 	CU_ASSERT_EQUAL(emu_state(m, a), QPS_RTS);
@@ -325,41 +260,41 @@ static void test_errors(void)
 	struct sq_wqe *w;
 	u32 ah;
 
-	world(1);
-	a = srd(0, 64);
-	b = srd(1, 64);
+	m = srd_world(1);
+	a = srd_qp(m, 0, 64);
+	b = srd_qp(m, 1, 64);
 	none = b;
 	none.qpn ^= 0x10000;
-	ah = address(0, false);
+	ah = srd_address(m, 0, false);
 	emu_recv(m, &b, 1, m->c[1].mem, 4);
-	post(&a, WR_SEND, 1, 0, 8, ah, &none);
+	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &none);
 	expect(&a, WCS_REM_INV_RD_REQ_ERR, SRD_REMOTE_BAD_DEST_QPN);
-	post(&a, WR_SEND, 1, 0, 8, ah, &b)->remote_qkey = 1;
+	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &b)->remote_qkey = 1;
 	expect(&a, WCS_REM_INV_RD_REQ_ERR, SRD_REMOTE_BAD_DEST_QPN);
-	post(&a, WR_SEND, 1, 0, MTU + 1, ah, &b);
+	srd_post(m, &a, WR_SEND, 1, 0, MTU + 1, ah, &b);
 	expect(&a, WCS_LOC_LEN_ERR, SRD_LOCAL_BAD_LENGTH);
-	post(&a, WR_SEND, 1, 0, 8, ah, &b)->sge[0].lkey ^= 1;
+	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &b)->sge[0].lkey ^= 1;
 	expect(&a, WCS_LOC_PROT_ERR, SRD_LOCAL_INVALID_LKEY);
-	post(&a, WR_SEND, 1, 0, 8, ah + 1, &b);
+	srd_post(m, &a, WR_SEND, 1, 0, 8, ah + 1, &b);
 	expect(&a, WCS_LOC_QP_OP_ERR, SRD_LOCAL_INVALID_AH);
-	post(&a, WR_SEND, 1, 0, 8, ah, &b);
+	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &b);
 	expect(&a, WCS_REM_INV_REQ_ERR, SRD_REMOTE_BAD_LENGTH);
-	post(&a, WR_ATOMIC_FETCH_AND_ADD, 1, 0, 8, ah, &b);
+	srd_post(m, &a, WR_ATOMIC_FETCH_AND_ADD, 1, 0, 8, ah, &b);
 	expect(&a, WCS_LOC_QP_OP_ERR, SRD_LOCAL_UNSUPPORTED_OP);
-	w = post(&a, WR_RDMA_WRITE, 1, 0, 8, ah, &b);
+	w = srd_post(m, &a, WR_RDMA_WRITE, 1, 0, 8, ah, &b);
 	emu_remote(m, w, 1, m->c[1].mem + EMU_AREA - 7);
 	expect(&a, WCS_REM_ACCESS_ERR, SRD_REMOTE_BAD_ADDRESS);
-	w = post(&a, WR_RDMA_READ, 1, 0, 8, ah, &b);
+	w = srd_post(m, &a, WR_RDMA_READ, 1, 0, 8, ah, &b);
 	emu_remote(m, w, 1, m->c[1].mem);
 	w->rkey ^= 1;
 	expect(&a, WCS_REM_ACCESS_ERR, SRD_REMOTE_BAD_ADDRESS);
-	w = post(&a, WR_RDMA_READ, 1, 0, 8, ah, &b);
+	w = srd_post(m, &a, WR_RDMA_READ, 1, 0, 8, ah, &b);
 	emu_remote(m, w, 1, m->c[1].mem);
 	w->sge[0].lkey ^= 1;
 	expect(&a, WCS_LOC_PROT_ERR, SRD_LOCAL_INVALID_LKEY);
-	post(&a, WR_SEND, 1, 0, 4, ah, &b);
+	srd_post(m, &a, WR_SEND, 1, 0, 4, ah, &b);
 	expect(&a, WCS_SUCCESS, 0);
-	CU_ASSERT_EQUAL(polled(&b.rcq, m->c[1].mem).byte_len, 4);
+	CU_ASSERT_EQUAL(srd_poll(m, &b.rcq, m->c[1].mem).byte_len, 4);
 	emu_free(m);
 }
 
@@ -371,22 +306,22 @@ static void test_flush(void)
 	struct cqe c;
 	u32 nobody, ah, i;
 
-	world(1);
-	a = srd(0, 64);
-	b = srd(1, 64);
-	nobody = address(0, true);
-	ah = address(0, false);
+	m = srd_world(1);
+	a = srd_qp(m, 0, 64);
+	b = srd_qp(m, 1, 64);
+	nobody = srd_address(m, 0, true);
+	ah = srd_address(m, 0, false);
 	for (i = 0; i < 10; i++) {
 		emu_recv(m, &b, i, m->c[1].mem, 64);
-		post(&a, WR_SEND, i, 0, 8, i % 3 ? ah : nobody, &b);
+		srd_post(m, &a, WR_SEND, i, 0, 8, i % 3 ? ah : nobody, &b);
 	}
 	emu_ring(m, &a);
 	for (i = 0; i < 10; i++)
 		if (i % 3)
-			CU_ASSERT_EQUAL(polled(&a.scq, NULL).wr_id, i);
+			CU_ASSERT_EQUAL(srd_poll(m, &a.scq, NULL).wr_id, i);
 	CU_ASSERT_EQUAL(emu_modify(m, &a, &attr, QPA_STATE), 0);
 	for (i = 0; i < 10; i += 3) {
-		c = polled(&a.scq, NULL);
+		c = srd_poll(m, &a.scq, NULL);
 		CU_ASSERT_EQUAL(c.wr_id, i);
 		CU_ASSERT_EQUAL(c.status, WCS_WR_FLUSH_ERR);
 	}
@@ -401,110 +336,22 @@ static void test_reset(void)
 	struct emu_qp a, b;
 	u32 ah, round, i;
 
-	world(1);
-	a = srd(0, 64);
-	b = srd(1, 64);
-	ah = address(0, false);
+	m = srd_world(1);
+	a = srd_qp(m, 0, 64);
+	b = srd_qp(m, 1, 64);
+	ah = srd_address(m, 0, false);
 	for (round = 0; round < 6; round++) {
 		for (i = 0; i < 5; i++) {
 			emu_recv(m, &b, i, m->c[1].mem, 64);
-			post(&a, WR_SEND, i, 0, 8, ah, &b);
+			srd_post(m, &a, WR_SEND, i, 0, 8, ah, &b);
 		}
 		emu_ring(m, &a);
 		for (i = 0; i < 5; i++) {
-			CU_ASSERT_EQUAL(polled(&a.scq, NULL).status, WCS_SUCCESS);
-			CU_ASSERT_EQUAL(polled(&b.rcq, m->c[1].mem).status, WCS_SUCCESS);
+			CU_ASSERT_EQUAL(srd_poll(m, &a.scq, NULL).status, WCS_SUCCESS);
+			CU_ASSERT_EQUAL(srd_poll(m, &b.rcq, m->c[1].mem).status, WCS_SUCCESS);
 		}
-		reset(round % 2 ? &b : &a);
+		reset_qp(round % 2 ? &b : &a);
 	}
-	emu_free(m);
-}
-
-static struct emu_qp dying, peer;
-
-/* The sender dies within the call: the message has arrived or has not, and the peer goes on. */
-static int after_death(struct emu *w, void *arg, bool died)
-{
-	struct cqe c;
-	int came = 0;
-
-	(void)arg;
-	if (died)
-		emu_reap(w);
-	emu_run(w, w->clock + 20 * SEC);
-	while (emu_poll(w, &peer.rcq, &c, w->c[1].mem)) {
-		CU_ASSERT_EQUAL(c.status, WCS_SUCCESS);
-		came++;
-	}
-	CU_ASSERT_TRUE(came <= 2);
-	return came;
-}
-
-static void test_deaths(void)
-{
-	struct emu_deaths d;
-	u32 ah;
-
-	world(1);
-	dying = srd(0, 16);
-	peer = srd(1, 16);
-	ah = address(0, false);
-	emu_recv(m, &peer, 1, m->c[1].mem, 64);
-	emu_recv(m, &peer, 2, m->c[1].mem + 64, 64);
-	post(&dying, WR_SEND, 1, 0, 8, ah, &peer);
-	post(&dying, WR_SEND, 2, 0, 60, ah, &peer);
-	d = deaths_ring(m, &dying, 37, after_death);
-	CU_ASSERT_TRUE(d.seen[0] && d.seen[1] && d.seen[2]);
-	emu_free(m);
-}
-
-/* The receiver's messages of another sender survive the death of one that holds the token. */
-static int after_peer_death(struct emu *w, void *arg, bool died)
-{
-	struct cqe c;
-	u32 seen = 0, done = 0;
-
-	(void)arg;
-	if (died)
-		emu_reap(w);
-	emu_run(w, w->clock + 20 * SEC);
-	while (emu_poll(w, &peer.rcq, &c, w->c[2].mem)) {
-		CU_ASSERT_FALSE(seen & 1u << c.imm);
-		seen |= 1u << c.imm;
-	}
-	while (emu_poll(w, &dying.scq, &c, NULL)) {
-		CU_ASSERT_EQUAL(c.status, WCS_SUCCESS);
-		done++;
-	}
-	/* Each came once, and its sender knows. */
-	CU_ASSERT_EQUAL(seen, 15);
-	CU_ASSERT_EQUAL(done, 4);
-	return 0;
-}
-
-static void run_token(struct emu *w, void *arg)
-{
-	(void)arg;
-	if (engine_try(&w->c[0].e))
-		engine_leave(&w->c[0].e);
-}
-
-static void test_deaths_of_another(void)
-{
-	struct emu_deaths d = { .call = run_token, .after = after_peer_death };
-	u32 ah, i;
-
-	world(1);
-	dying = srd(1, 16); /* client 0 runs the engine for it, and dies */
-	peer = srd(2, 16);
-	ah = address(1, false);
-	for (i = 0; i < 4; i++) {
-		emu_recv(m, &peer, i, m->c[2].mem + 64 * i, 64);
-		post(&dying, WR_SEND_WITH_IMM, i, 0, 8, ah, &peer)->imm = i;
-	}
-	emu_publish(m, &dying);
-	d.step = emu_death_step(37);
-	deaths_run(m, &d);
 	emu_free(m);
 }
 
@@ -517,8 +364,6 @@ static const struct cu_test tests[] = {
 	{ "an error ends one message", test_errors },
 	{ "a flush reports what was under way", test_flush },
 	{ "a QP that was reset begins anew", test_reset },
-	{ "a sender dies", test_deaths },
-	{ "a process dies that works for others", test_deaths_of_another },
 	{ NULL, NULL },
 };
 

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: what the tests of SRD share: an engine with an EFA device, queue pairs, address handles and
+ * posting.
+ */
+#ifndef TESTS_UNIT_EMULATOR_TRANSPORT_SRD_PEER_H
+#define TESTS_UNIT_EMULATOR_TRANSPORT_SRD_PEER_H
+
+#include "tests/lib/c/cu.h"
+#include "tests/lib/c/emu.h"
+
+#define SRD_QKEY 0x1234
+
+static inline void srd_qp_start(struct emu *m, const struct emu_qp *q)
+{
+	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = 1, .qkey = SRD_QKEY };
+
+	CU_ASSERT_EQUAL_FATAL(
+		emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
+	attr.state = QPS_RTR;
+	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE), 0);
+	attr.state = QPS_RTS;
+	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE | QPA_SQ_PSN), 0);
+}
+
+static inline struct emu_qp srd_qp(struct emu *m, u32 client, u32 depth)
+{
+	struct emu_conn o = emu_conn_defaults;
+	struct emu_qp q;
+
+	o.type = QPT_SRD;
+	o.depth = depth;
+	q = emu_qp_new(m, client, &o, 2);
+	srd_qp_start(m, &q);
+	return q;
+}
+
+static inline struct emu *srd_world(u64 seed)
+{
+	struct emu *m = emu_new(seed);
+
+	m->hca->dev[0].lim.qp_types |= 1u << QPT_SRD;
+	return m;
+}
+
+/* An address handle of the client to the only port, or to nobody. */
+static inline u32 srd_address(struct emu *m, u32 client, bool nobody)
+{
+	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
+
+	cmd.ah.pd = m->c[client].pd;
+	cmd.ah.av.is_global = 1;
+	cmd.ah.av.port_num = 1;
+	if (nobody)
+		memset(cmd.ah.av.dgid, 0x22, 16);
+	else
+		memcpy(cmd.ah.av.dgid, m->hca->dev[0].port[1].gid[0].raw, 16);
+	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, client, &cmd), 0);
+	return cmd.handle;
+}
+
+static inline struct sq_wqe *srd_post(struct emu *m, struct emu_qp *q, u32 op, u64 id, u32 off,
+				      u32 len, u32 ah, const struct emu_qp *to)
+{
+	struct sq_wqe *w = emu_post(m, q, op, id, m->c[q->client].mem + off, len);
+
+	w->ah = ah;
+	w->remote_qpn = to->qpn;
+	w->remote_qkey = SRD_QKEY;
+	return w;
+}
+
+static inline struct cqe srd_poll(struct emu *m, struct emu_cq *cq, void *data)
+{
+	struct cqe c = { .status = 255 };
+
+	emu_poll(m, cq, &c, data);
+	return c;
+}
+
+#endif
