@@ -136,9 +136,10 @@ $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix
 $(U)/traces/record/test_profile: UNIT_LIBS := -ljson-c
 
 # The tap, above functions of the test.
-TAP_UNITS := $(filter $(U)/libtap/%,$(UNIT_BIN))
+TAP_UNITS := $(filter-out $(U)/libtap/check/%,$(filter $(U)/libtap/%,$(UNIT_BIN)))
 $(TAP_UNITS): $(call objs,$(wildcard libtap/*.c) $(call sources,traces/calls) libshim/interpose/maps.c)
 $(filter-out $(U)/libtap/users/%,$(TAP_UNITS)): $(call objs,tests/lib/c/tap_stub.c)
+$(U)/libtap/check/test_stack: $(call objs,libtap/check/stack.c)
 $(U)/libtap/users/test_device_mask: $(call objs,libtap/users/device_mask.c)
 
 # Those of traces/.

@@ -3,7 +3,8 @@
  * Every work request keeps the stack that has posted it, so taking one must be cheap. Unwinding
  * takes microseconds. Each thread remembers the stacks of its latest call sites, by the address to
  * which the wrapper returns and the wrapper's frame: callers further out are the same as long as
- * both are, but for frames that were replaced meanwhile by others of the same size.
+ * both are, but for frames that were replaced meanwhile by others of the same size. The few call
+ * sites of a loop must not take turns in one place, as each turn would unwind: a set has several.
  *
  * The table has a fixed size and grows only: what does not fit has no stack.
  */
@@ -13,7 +14,8 @@
 #include <execinfo.h>
 #include <pthread.h>
 
-#define STACK_SITES 64u /* of a thread */
+#define STACK_SETS 16u /* of a thread */
+#define STACK_WAYS 4u
 
 struct stack_entry {
 	u32 n;
@@ -21,10 +23,18 @@ struct stack_entry {
 	void *frame[STACK_FRAMES];
 };
 
+/* struct stack_site - a call site. @is_known: it was unwound */
 struct stack_site {
 	const void *caller;
 	const void *frame;
 	check_stack stack;
+	bool is_known;
+};
+
+/* struct stack_set - sites of the same hash. @oldest: the one to replace */
+struct stack_set {
+	struct stack_site site[STACK_WAYS];
+	u32 oldest;
 };
 
 /* Entry 0 stays empty. Readers need no lock: an entry does not change once its number is known. */
@@ -32,7 +42,7 @@ static struct stack_entry entries[STACKS];
 static u32 n_entries = 1;
 static u32 buckets[STACKS]; /* open addressing by hash; number of the entry, 0: free */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static __thread struct stack_site sites[STACK_SITES] __attribute__((tls_model("initial-exec")));
+static __thread struct stack_set sets[STACK_SETS] __attribute__((tls_model("initial-exec")));
 
 void check_stack_start(void)
 {
@@ -77,14 +87,31 @@ static check_stack stack_intern(void *const *frame, u32 n)
 	return n_entries++;
 }
 
+/* The place of a site, which is not known yet if it is new. */
+static struct stack_site *stack_find_site(const void *caller, const void *frame)
+{
+	u64 mix = ((uintptr_t)caller ^ (uintptr_t)frame >> 4) * 0x9e3779b97f4a7c15ull;
+	struct stack_set *set = &sets[(mix >> 32) % STACK_SETS];
+	struct stack_site *s;
+	u32 i;
+
+	for (i = 0; i < STACK_WAYS; i++) {
+		s = &set->site[i];
+		if (s->caller == caller && s->frame == frame)
+			return s;
+	}
+	s = &set->site[set->oldest++ % STACK_WAYS];
+	*s = (struct stack_site){ caller, frame, 0, false };
+	return s;
+}
+
 check_stack check_stack_here(void)
 {
-	uintptr_t mix = (uintptr_t)tap_thread.caller ^ (uintptr_t)tap_thread.frame >> 4;
-	struct stack_site *s = &sites[mix % STACK_SITES];
+	struct stack_site *s = stack_find_site(tap_thread.caller, tap_thread.frame);
 	void *frame[STACK_FRAMES + 8];
 	int n, own;
 
-	if (s->stack && s->caller == tap_thread.caller && s->frame == tap_thread.frame)
+	if (s->is_known)
 		return s->stack;
 	n = backtrace(frame, ARRAY_SIZE(frame));
 	/* Those of the tap end where the wrapper returns to. */
@@ -96,8 +123,7 @@ check_stack check_stack_here(void)
 	pthread_mutex_lock(&lock);
 	s->stack = stack_intern(frame + own, min_u32((u32)n, STACK_FRAMES));
 	pthread_mutex_unlock(&lock);
-	s->caller = tap_thread.caller;
-	s->frame = tap_thread.frame;
+	s->is_known = true;
 	return s->stack;
 }
 

@@ -74,7 +74,7 @@ void check_thread_call(const struct tap_call *c)
 
 /* --- calls --- */
 
-/* A word says which thread is in a call for a queue, and where: 0: none. */
+/* A word says which thread is in a call for a queue, and where if that matters: 0: none. */
 static u64 *thread_use(struct check_obj *c, enum check_side side)
 {
 	return &c->use[side != CHECK_SENDS];
@@ -90,12 +90,13 @@ bool check_thread_enter(struct check_obj *c, enum check_side side)
 {
 	static const char *const names[] = { "posts sends to", "posts receives to", "polls" };
 	u32 self = check_thread_self();
-	u64 other;
+	u64 word = (u64)self << 32, other;
 
 	if (!thread_is_watched(c, side))
 		return false;
-	other = __atomic_exchange_n(thread_use(c, side), (u64)self << 32 | check_stack_here(),
-				    __ATOMIC_RELAXED);
+	if (unlikely(c->single))
+		word |= check_stack_here();
+	other = __atomic_exchange_n(thread_use(c, side), word, __ATOMIC_RELAXED);
 	if (!other || other >> 32 == self)
 		return false;
 	if (__atomic_exchange_n(&c->single, false, __ATOMIC_RELAXED))
