@@ -97,9 +97,10 @@ sides() {
 }
 
 # masked FILE - its lines with numbers, hexadecimal ones and addresses, too, as N, and blanks as one; without what rping
-# says, or not, in the race that did_well() describes, and without the line that ucx_perftest prints each second
+# says, or not, in the race that did_well() describes, and without the lines that ucx_perftest prints each second and
+# perftest if it cannot calibrate its clock on a busy host
 masked() {
-	sed -E '/^rdma_get_cm_event: |^(client|server) DISCONNECT EVENT|wait for RDMA_READ_ADV state 10$|^\[thread [0-9]+\]/d
+	sed -E '/^rdma_get_cm_event: |^(client|server) DISCONNECT EVENT|wait for RDMA_READ_ADV state 10$|^\[thread [0-9]+\]|^Correlation coefficient r\^2: /d
 		s/0x[0-9a-f]+|[0-9a-f:]*:[0-9a-f:]+|\<[0-9a-f]{5,}\>|-?\<(inf|nan)\>|[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?/N/gi
 		s/[[:blank:]]+/ /g; s/ $//' "$1"
 }
