@@ -57,7 +57,7 @@ CTL_ABI := librdmaemu-ctl.so.0
 sources = $(sort $(shell find $(1) -name '*.c'))
 
 EMULATOR_SRC := $(call sources,emulator)
-TRACES_SRC   := $(call sources,traces/formats traces/calls traces/vtrace)
+TRACES_SRC   := $(call sources,traces/formats traces/calls traces/vtrace traces/compare)
 FABRIC_SRC   := $(call sources,fabric)
 SHIM_SRC     := $(call sources,libshim)
 # Copying between processes, and what programs need, is the same for both sides.
@@ -73,7 +73,7 @@ EMULATOR_OBJ := $(call objs,$(EMULATOR_SRC))
 TRACES_OBJ   := $(call objs,$(TRACES_SRC))
 FABRIC_OBJ   := $(call objs,$(FABRIC_SRC))
 SHIM_OBJ     := $(call objs,$(SHIM_SRC) $(SHARED_SRC))
-VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls))
+VTRACE_OBJ   := $(call objs,$(call sources,traces/vtrace traces/calls traces/compare))
 # The tap stands between programs and libraries as the shim does. Its users know of the rest only what a trace is.
 TAP_OBJ	     := $(call objs,$(call sources,libtap traces/record traces/calls) libshim/interpose/real_symbol.c \
 		libshim/interpose/dl.c libshim/interpose/exec.c libshim/interpose/maps.c $(addprefix fabric/proto/,program.c preload.c \

@@ -144,15 +144,14 @@ $(U)/libtap/users/test_device_mask: $(call objs,libtap/users/device_mask.c)
 
 # Those of traces/.
 TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_crc32 formats/test_roce_parse formats/test_pcapng formats/test_capture_file \
-	formats/test_cm_frames calls/test_calls vtrace/test_vtrace vtrace/test_devices)
+	formats/test_cm_frames calls/test_calls vtrace/test_vtrace vtrace/test_devices compare/test_words)
 $(TRACE_UNITS): $(TRACES_OBJ)
 $(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 
 # The turns of a replay's threads.
 $(U)/traces/replay/test_turn: $(call objs,traces/replay/turn.c traces/replay/shared.c) $(VTRACE_OBJ)
 $(U)/traces/replay/test_turn: UNIT_LIBS := -lz
-$(U)/traces/replay/test_result_compare: $(call objs,traces/replay/result_compare.c traces/replay/tolerance.c \
-	traces/replay/line_word.c) $(VTRACE_OBJ)
+$(U)/traces/replay/test_result_compare: $(call objs,traces/replay/result_compare.c) $(VTRACE_OBJ)
 $(U)/traces/replay/test_result_compare: UNIT_LIBS := -lz
 
 $(T)/walk_engine: $(call objs,$(WALK_SRC)) $(UNIT_COMMON) $(EMULATOR_OBJ)

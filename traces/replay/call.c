@@ -6,7 +6,7 @@
 #include "traces/replay/objects.h"
 #include "traces/replay/policy.h"
 #include "traces/replay/recv_place.h"
-#include "traces/replay/remap.h"
+#include "traces/compare/compare.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/shared.h"
 #include "traces/replay/identity.h"
@@ -370,6 +370,18 @@ static uint64_t call_carry_out(struct rp_thread *t, const struct vt_rec *rec, co
 	return ret;
 }
 
+/* The line with the values of the local devices. Returns NULL: it does not fit. */
+static const char *call_local_line(struct rp_thread *t, const char *line, size_t *len)
+{
+	if (!t->prog->map)
+		return line;
+	if (!t->mapped)
+		t->mapped = malloc(VT_MAX_LINE);
+	if (!t->mapped || cmp_line_remap(t->prog->map, line, t->mapped, VT_MAX_LINE, len))
+		return NULL;
+	return t->mapped;
+}
+
 bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 {
 	const struct vt_call *call = VT_BODY(vt_call, rec);
@@ -383,7 +395,7 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 
 	t->when = rec->begin;
 	line = vt_rec_line(t->prog->p, rec, &len);
-	line = rp_line_remap(t, line, &len);
+	line = call_local_line(t, line, &len);
 	if (!line)
 		return rp_fail_rec(t, rec, "the line does not fit with the local values");
 	if (vcall_has_stale_object(line))
@@ -416,8 +428,8 @@ bool rp_play_call(struct rp_thread *t, const struct vt_rec *rec)
 		pthread_mutex_unlock(&t->prog->lock);
 	}
 	vcall_print_out(&t->text, c->call, c->args, ret, err, &env);
-	if (!rp_result_is_same(t, want, t->text.text + strlen(" = ")) &&
-	    !rp_result_is_tolerated(t, line))
+	if (!rp_result_is_same(t, line, want, t->text.text + strlen(" = ")) &&
+	    !cmp_result_is_tolerated(t->prog->map, line))
 		return rp_diverge(t, rec, "the result", want, t->text.text + strlen(" = "));
 	return !announced || call_check_announced(t, rec, line, announced);
 }

@@ -3,7 +3,7 @@
 #include "traces/replay/dev_check.h"
 #include "traces/replay/identity.h"
 #include "traces/replay/replay.h"
-#include "traces/replay/line_word.h"
+#include "traces/compare/line_word.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,12 +98,12 @@ static void dev_check_gid(struct fit *f, const struct vt_device *was, const stru
 	const struct vt_port *here = vt_device_port(dev, port->num);
 	char name[80];
 
-	if (!here || !rp_gid_find_local(port, gid, here))
+	if (!here || !cmp_gid_find_local(port, gid, here))
 		dev_check_missing(
 			f,
 			"%s port %u: expected an entry like GID %u (%s) in the table of %s, which "
 			"has none of its type",
-			was->name, port->num, gid->index, rp_gid_name(gid, name, sizeof(name)),
+			was->name, port->num, gid->index, cmp_gid_name(gid, name, sizeof(name)),
 			dev->name);
 }
 
@@ -146,16 +146,16 @@ static bool gid_is_at(const struct vt_port *port, const struct vt_gid *gid, cons
 }
 
 /* Checks the GID index of a path with a GRH. A line has no word for index 0. */
-static void dev_check_path(struct fit *f, const char *line, const struct rp_named *global)
+static void dev_check_path(struct fit *f, const char *line, const struct cmp_word *global)
 {
 	const size_t prefix = global->key - strlen("is_global");
 	struct place place = { .index = 0 };
 	const char *at = line, *key;
-	struct rp_named w;
+	struct cmp_word w;
 	size_t len;
 	uint32_t to;
 
-	while (rp_word_next(&at, &w, false) && w.word != strstr(line, " = ")) {
+	while (cmp_word_next(&at, &w, false) && w.word != strstr(line, " = ")) {
 		if (w.key <= prefix || memcmp(w.word, global->word, prefix) != 0)
 			continue;
 		key = w.word + prefix;
@@ -169,7 +169,7 @@ static void dev_check_path(struct fit *f, const char *line, const struct rp_name
 		return;
 	dev_check_gids_if(f, gid_is_at, &place);
 	to = f->g->map->index[place.index];
-	if (to == RP_NO_INDEX || (!place.index && to))
+	if (to == CMP_NO_INDEX || (!place.index && to))
 		dev_check_missing(
 			f,
 			"GID index %u, which the program uses: expected an entry of its type at "
@@ -181,17 +181,17 @@ static void dev_check_path(struct fit *f, const char *line, const struct rp_name
 static void dev_check_line(struct fit *f, const char *line, bool own)
 {
 	const char *at = line;
-	struct rp_named w;
+	struct cmp_word w;
 	uint8_t gid[16];
 
-	while (!f->bad && rp_word_next(&at, &w, false) && !(w.len == 1 && *w.word == '=')) {
-		if (rp_word_gid(&w, gid))
+	while (!f->bad && cmp_word_next(&at, &w, false) && !(w.len == 1 && *w.word == '=')) {
+		if (cmp_word_gid(&w, gid))
 			dev_check_gids_if(f, gid_has_bytes, gid);
 		if (!own || !w.key)
 			continue;
-		if (rp_word_is(&w, "port_num"))
+		if (cmp_word_is(&w, "port_num"))
 			dev_check_port(f, (uint32_t)strtoul(w.value, NULL, 10));
-		else if (rp_word_is(&w, "is_global"))
+		else if (cmp_word_is(&w, "is_global"))
 			dev_check_path(f, line, &w);
 	}
 }

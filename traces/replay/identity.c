@@ -1,288 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes pairs of recorded values and local ones. */
+/* Maps the recorded devices of a program to those of its process. */
 #include "traces/replay/identity.h"
 #include "traces/replay/replay.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- GIDs --- */
-
-static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
-static bool identity_addr_is_mapped_v4(const uint8_t addr[16])
-{
-	return !memcmp(addr, v4_mapped, sizeof(v4_mapped));
-}
-
-/* GIDs of Ethernet ports are IP addresses: their sort is address family and type. */
-static uint32_t identity_gid_sort(const struct vt_gid *g)
-{
-	uint32_t family;
-
-	if (g->type == VT_GID_IB)
-		return VT_GID_IB;
-	family = identity_addr_is_mapped_v4(g->raw)		   ? 1
-		 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2
-								   : 3;
-	return family << 8 | g->type;
-}
-
-const struct vt_gid *rp_gid_find_local(const struct vt_port *was, const struct vt_gid *gid,
-				       const struct vt_port *here)
-{
-	const struct vt_gid *first = NULL;
-	uint32_t i, nth = 0, sort = identity_gid_sort(gid);
-
-	for (i = 0; i < here->n_gids; i++)
-		if (here->gid[i].index == gid->index && identity_gid_sort(&here->gid[i]) == sort)
-			return &here->gid[i];
-	/* Otherwise the nth entry of its sort, or the first. */
-	for (i = 0; &was->gid[i] < gid; i++)
-		nth += identity_gid_sort(&was->gid[i]) == sort;
-	for (i = 0; i < here->n_gids; i++) {
-		if (identity_gid_sort(&here->gid[i]) != sort)
-			continue;
-		if (!first)
-			first = &here->gid[i];
-		if (!nth--)
-			return &here->gid[i];
-	}
-	return first;
-}
-
-const char *rp_gid_name(const struct vt_gid *gid, char *text, size_t cap)
-{
-	char address[INET6_ADDRSTRLEN];
-
-	snprintf(text, cap, "%s %s", inet_ntop(AF_INET6, gid->raw, address, sizeof(address)),
-		 vt_gid_names[gid->type]);
-	return text;
-}
-
-/* --- pairs --- */
-
-static int identity_add_pair(struct rp_map *m, const struct rp_pair *p)
-{
-	struct rp_pair *more;
-	uint32_t i;
-
-	if (p->none || memcmp(p->from, p->to, sizeof(p->from)) != 0)
-		m->differs = true;
-	for (i = 0; i < m->n_pairs; i++)
-		if (m->pair[i].kind == p->kind && !memcmp(m->pair[i].from, p->from, 16))
-			return 0;
-	if (!(m->n_pairs & (m->n_pairs - 1))) {
-		more = realloc(m->pair, (m->n_pairs ? 2u * m->n_pairs : 1u) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		m->pair = more;
-	}
-	m->pair[m->n_pairs++] = *p;
-	return 0;
-}
-
-static int identity_add_number(struct rp_map *m, enum rp_pair_kind kind, uint64_t from, uint64_t to)
-{
-	struct rp_pair p = { .kind = kind };
-
-	if (!from)
-		return 0;
-	memcpy(p.from, &from, sizeof(from));
-	memcpy(p.to, &to, sizeof(to));
-	return identity_add_pair(m, &p);
-}
-
-/*
- * An index that maps to different entries at different ports maps to none. rp_devices_fit() checks
- * that the program does not need it.
- */
-static void identity_set_index(struct rp_map *m, uint32_t from, uint32_t to)
-{
-	if (!m->has_index[from])
-		m->index[from] = to;
-	else if (m->index[from] != to && to != RP_NO_INDEX)
-		m->index[from] = m->index[from] == RP_NO_INDEX ? to : RP_NO_INDEX;
-	m->has_index[from] = true;
-}
-
-/* @own: the indexes are those of the program */
-static int identity_add_gid(struct rp_map *m, const struct vt_port *was, const struct vt_gid *gid,
-			    const struct vt_port *here, bool own)
-{
-	const struct vt_gid *now = rp_gid_find_local(was, gid, here);
-	struct rp_pair p = { .kind = RP_PAIR_GID, .none = !now };
-
-	memcpy(p.from, gid->raw, sizeof(p.from));
-	p.from_if = gid->ifindex;
-	if (now) {
-		memcpy(p.to, now->raw, sizeof(p.to));
-		p.to_if = now->ifindex;
-	}
-	m->uneven |= !now || now->index != gid->index;
-	if (own)
-		identity_set_index(m, gid->index, now ? now->index : RP_NO_INDEX);
-	return identity_add_pair(m, &p);
-}
-
-/*
- * For addresses that are not GIDs: the same address, or the nth of its family in the order of the
- * trace, or the first.
- */
-static const uint8_t *identity_addr_find_local(const struct vt_port *was, uint32_t i,
-					       const struct vt_port *here)
-{
-	bool v4 = identity_addr_is_mapped_v4(was->addr[i]);
-	const uint8_t *first = NULL;
-	uint32_t k, nth = 0;
-
-	for (k = 0; k < here->n_addrs; k++)
-		if (!memcmp(here->addr[k], was->addr[i], 16))
-			return here->addr[k];
-	for (k = 0; k < i; k++)
-		nth += identity_addr_is_mapped_v4(was->addr[k]) == v4;
-	for (k = 0; k < here->n_addrs; k++) {
-		if (identity_addr_is_mapped_v4(here->addr[k]) != v4)
-			continue;
-		if (!first)
-			first = here->addr[k];
-		if (!nth--)
-			return here->addr[k];
-	}
-	return first;
-}
-
-static int identity_add_addresses(struct rp_map *m, const struct vt_port *was,
-				  const struct vt_port *here)
-{
-	struct rp_pair p = { .kind = RP_PAIR_GID };
-	const uint8_t *now;
-	uint32_t i;
-	int ret = 0;
-
-	for (i = 0; i < was->n_addrs && !ret; i++) {
-		now = identity_addr_find_local(was, i, here);
-		if (!now)
-			continue;
-		memcpy(p.from, was->addr[i], sizeof(p.from));
-		memcpy(p.to, now, sizeof(p.to));
-		ret = identity_add_pair(m, &p);
-	}
-	return ret;
-}
-
-static int identity_add_port(struct rp_map *m, const struct vt_port *was,
-			     const struct vt_port *here, bool own)
-{
-	uint32_t i, same = was->lmc < here->lmc ? was->lmc : here->lmc;
-	int ret = identity_add_number(m, RP_PAIR_LID, was->sm_lid, here->sm_lid);
-
-	/* All LIDs that the path bits can select. */
-	for (i = 0; i < 1u << same && was->lid && !ret; i++)
-		ret = identity_add_number(m, RP_PAIR_LID, was->lid + i, here->lid + i);
-	m->uneven |= was->n_gids != here->n_gids;
-	for (i = 0; i < was->n_gids && !ret; i++)
-		ret = identity_add_gid(m, was, &was->gid[i], here, own);
-	/* Addresses of Ethernet ports are in the GID table. */
-	if (!ret && was->link != VT_LINK_ETHERNET)
-		ret = identity_add_addresses(m, was, here);
-	return ret;
-}
-
-static int identity_add_device(struct rp_map *m, const struct vt_device *was,
-			       const struct vt_device *here, bool own)
-{
-	const struct vt_port *port;
-	int ret = identity_add_number(m, RP_PAIR_GUID, was->guid, here->guid);
-	uint32_t i;
-
-	if (!ret && was->known && here->known)
-		ret = identity_add_number(m, RP_PAIR_GUID, was->system, here->system);
-	for (i = 0; i < was->n_ports && !ret; i++) {
-		port = vt_device_port(here, was->port[i].num);
-		if (port)
-			ret = identity_add_port(m, &was->port[i], port, own);
-	}
-	return ret;
-}
-
-static int identity_add_devices(struct rp_map *m, const struct vt_devices *was,
-				const struct vt_devices *here, bool own)
-{
-	int ret = 0;
-	uint32_t i;
-
-	for (i = 0; i < was->n && i < here->n && !ret; i++)
-		ret = identity_add_device(m, &was->dev[i], &here->dev[i], own);
-	return ret;
-}
-
-/* --- a program's own devices --- */
-
-static bool identity_device_is_same_kind(const struct vt_device *a, const struct vt_device *b)
-{
-	return !a->known || !b->known ||
-	       (a->vendor == b->vendor && a->part == b->part && a->hw == b->hw &&
-		!strcmp(a->fw, b->fw));
-}
-
-static int identity_add_own(struct rp_map *m, const struct rp_prog *g,
-			    const struct vt_devices *here)
-{
-	const struct vt_devices *was = &g->p->devices;
-	const char *real = vt_info_get(&g->w->dir.about, "real");
-	uint32_t i;
-
-	/* An older trace, or the program opened no device. */
-	if (!was->n)
-		return 0;
-	m->list = was->n != here->n;
-	m->differs |= m->list;
-	m->n_names = was->n < here->n ? was->n : here->n;
-	m->from_name = calloc(m->n_names + 1, sizeof(*m->from_name));
-	m->to_name = calloc(m->n_names + 1, sizeof(*m->to_name));
-	if (!m->from_name || !m->to_name)
-		return -ENOMEM;
-	/* The emulator and other devices have different limits, and round differently. */
-	m->other = (real && !strcmp(real, "yes")) != g->w->on_devices;
-	for (i = 0; i < m->n_names; i++) {
-		memcpy(m->from_name[i], was->dev[i].name, sizeof(m->from_name[i]));
-		memcpy(m->to_name[i], here->dev[i].name, sizeof(m->to_name[i]));
-		m->differs |= strcmp(m->from_name[i], m->to_name[i]) != 0;
-		m->other |= !identity_device_is_same_kind(&was->dev[i], &here->dev[i]);
-	}
-	m->other &= !g->w->capabilities;
-	m->differs |= m->other;
-	return identity_add_devices(m, was, here, true);
-}
-
-static void identity_free(struct rp_map *m)
-{
-	free(m->pair);
-	free(m->from_name);
-	free(m->to_name);
-	free(m);
-}
-
 int rp_map_own(struct rp_prog *g, const struct vt_devices *here)
 {
-	struct rp_map *m = calloc(1, sizeof(*m));
-	uint32_t i;
-	int ret;
+	enum cmp_kind kind = CMP_KIND_BY_DEVICE;
 
-	if (!m)
-		return -ENOMEM;
-	for (i = 0; i < VT_MAX_GIDS; i++)
-		m->index[i] = i;
-	ret = identity_add_own(m, g, here);
-	if (ret)
-		identity_free(m);
-	else
-		g->map = m;
-	return ret;
+	if (g->w->capabilities)
+		kind = CMP_KIND_SAME;
+	else if (vt_dir_is_real(&g->w->dir) != g->w->on_devices)
+		kind = CMP_KIND_OTHER;
+	g->map = cmp_map_new(&g->p->devices, here, kind);
+	return g->map ? 0 : -ENOMEM;
 }
 
 /* Parses what a program's process has published; nothing, if the program is not played. */
@@ -307,8 +41,7 @@ static int identity_add_program(struct rp_prog *g, uint32_t prog)
 
 	if (!ret)
 		ret = prog == g->nth ? rp_map_own(g, &here)
-				     : identity_add_devices(g->map, &g->w->dir.prog[prog].devices,
-							    &here, false);
+				     : cmp_map_add(g->map, &g->w->dir.prog[prog].devices, &here);
 	vt_devices_free(&here);
 	return ret;
 }

@@ -38,7 +38,8 @@ uint64_t rp_call_invoke(enum vcall call, const uint64_t *args);
 
 /* --- result_compare.c --- */
 
-/** rp_result_is_same() - whether the result of a call is the recorded one. */
-bool rp_result_is_same(const struct rp_thread *t, const char *want, const char *got);
+/** rp_result_is_same() - whether a call of @line has the recorded result. */
+bool rp_result_is_same(const struct rp_thread *t, const char *line, const char *want,
+		       const char *got);
 
 #endif

@@ -167,7 +167,7 @@ struct rp_prog {
 	struct rp_aside *aside; /* events that came early */
 	struct rp_tag *tag[RP_TAG_LISTS];
 	uint32_t running;
-	struct rp_map *map; /* NULL: the devices are as recorded */
+	struct cmp_map *map; /* NULL: the devices are as recorded */
 };
 
 #endif

@@ -87,35 +87,43 @@ static bool result_is_cm_pd(const char *word, size_t name)
 	       (name == 11 && !memcmp(word, "event.id.pd", 11));
 }
 
-/* Compares both results word by word. */
-bool rp_result_is_same(const struct rp_thread *t, const char *want, const char *got)
-{
-	enum vcall call = t->parsed.call;
-	size_t w, g, w_name, g_name;
+/** struct result - what judges the words of a result. */
+struct result {
+	const struct rp_thread *t;
+	enum cmp_asks asks;
+};
 
-	while (*want || *got) {
-		w = strcspn(want, " ");
-		g = strcspn(got, " ");
-		w_name = strcspn(want, "= ");
-		g_name = strcspn(got, "= ");
-		if (w_name == g_name && !memcmp(want, got, w_name)) {
-			if (!result_same_word(t, want, w, got, g, w_name) &&
-			    !result_is_cm_pd(want, w_name) &&
-			    !rp_word_is_tolerated(t, want, got, w_name))
-				return false;
-			want += w;
-			got += g;
-		} else if (result_is_id_state(call, want, w_name) ||
-			   (w_name < w && rp_word_is_tolerated(t, want, NULL, w_name))) {
-			want += w;
-		} else if (result_is_id_state(call, got, g_name) ||
-			   (g_name < g && rp_word_is_tolerated(t, got, NULL, g_name))) {
-			got += g;
-		} else {
-			return false;
-		}
-		want += *want == ' ';
-		got += *got == ' ';
-	}
-	return true;
+static bool result_is_tolerated(const struct result *r, const char *want, const char *got,
+				size_t name)
+{
+	return cmp_word_is_tolerated(r->t->prog->map, r->asks, want, got, name);
+}
+
+static bool result_word_is_same(void *arg, const char *want, size_t want_len, const char *got,
+				size_t got_len, size_t name)
+{
+	const struct result *r = arg;
+
+	return result_same_word(r->t, want, want_len, got, got_len, name) ||
+	       result_is_cm_pd(want, name) || result_is_tolerated(r, want, got, name);
+}
+
+static bool result_may_lack(void *arg, const char *word, size_t len, size_t name, bool of_a)
+{
+	const struct result *r = arg;
+
+	(void)of_a;
+	return result_is_id_state(r->t->parsed.call, word, name) ||
+	       (name < len && result_is_tolerated(r, word, NULL, name));
+}
+
+bool rp_result_is_same(const struct rp_thread *t, const char *line, const char *want,
+		       const char *got)
+{
+	struct result r = { .t = t, .asks = cmp_line_asks(line) };
+	struct cmp_judge judge = { .is_same = result_word_is_same,
+				   .may_lack = result_may_lack,
+				   .arg = &r };
+
+	return cmp_words_are_same(&judge, want, got);
 }

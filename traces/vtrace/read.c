@@ -235,6 +235,13 @@ static void name_make_printable(char *name)
 			*name = '?';
 }
 
+bool vt_dir_is_real(const struct vt_dir *d)
+{
+	const char *real = vt_info_get(&d->about, "real");
+
+	return real && !strcmp(real, "yes");
+}
+
 const char *vt_dir_names(const struct vt_dir *d, char *text, size_t size)
 {
 	const struct vt_program *p;

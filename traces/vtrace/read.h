@@ -63,6 +63,9 @@ void vt_dir_close(struct vt_dir *d);
  */
 const char *vt_dir_names(const struct vt_dir *d, char *text, size_t size);
 
+/** vt_dir_is_real() - whether it was recorded on real devices, not on those of a fabric. */
+bool vt_dir_is_real(const struct vt_dir *d);
+
 /**
  * vt_program_is_recorded() - whether the recorder had started recording a program: its files could
  * be created, and the program was not killed before that was done. A program that has made no

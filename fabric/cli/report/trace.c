@@ -147,9 +147,7 @@ static int trace_add_wire(struct report *r, const char *path)
 
 static void trace_add_source(struct report *r, const struct vt_dir *d, const char *path)
 {
-	const char *real = vt_info_get(&d->about, "real");
-
-	report_add_source(r, real && !strcmp(real, "yes") ? "real trace" : "trace", path);
+	report_add_source(r, vt_dir_is_real(d) ? "real trace" : "trace", path);
 }
 
 int report_add_trace(struct report *r, const char *path)

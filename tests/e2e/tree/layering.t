@@ -70,15 +70,15 @@ nothing "emulator includes itself only" includes emulator "$(in_folders emulator
 nothing "emulator has no I/O, threads, environment or other libraries" \
 	system emulator '(sys/|fcntl|unistd|pthread|poll|signal|infiniband|rdma/|linux/|arpa|net|stdlib)'
 nothing "emulator does not touch files, threads or the environment" touches
-for folder in formats calls vtrace; do
+for folder in formats calls vtrace compare; do
 	nothing "traces/$folder includes the formats, and the short names of integers" includes traces/$folder \
-		"$(in_folders 'traces/(formats|calls|vtrace)')|emulator/types\.h"
+		"$(in_folders 'traces/(formats|calls|vtrace|compare)')|emulator/types\.h"
 	nothing "traces/$folder knows no library but libc, zlib and libpcap" system traces/$folder '(json-c|nettle)/'
 done
 # table.h, devices.h and wr_flush.h: the description of the API in the API's own types.
 nothing "and of traces only the table of calls knows the API" api_of_traces
 nothing "fabric includes emulator, traces and itself" includes fabric \
-	"$(in_folders 'emulator|fabric|traces/(formats|calls|vtrace)')"
+	"$(in_folders 'emulator|fabric|traces/(formats|calls|vtrace|compare)')"
 nothing "the fabric knows nothing of verbs.h" system fabric '(infiniband|rdma)/'
 nothing "fabric/proto includes the emulator and itself" includes fabric/proto "$(in_folders 'emulator|fabric/proto')"
 nothing "fabric/common includes nothing of the command or the fabric process" includes fabric/common \
@@ -127,7 +127,7 @@ nothing "the dispatcher includes itself, how the shim stands between, and the na
 nothing "the recorder includes itself, traces, and the tap" includes traces/record \
 	"$(in_folders 'traces/(record|calls|vtrace)')|libtap/(tap|devices|object_table|next_symbol)\.h|emulator/types\.h"
 nothing "the replay includes itself, traces, and how to spin" includes traces/replay \
-	"$(in_folders 'traces/(replay|calls|vtrace)')|emulator/(types|backoff)\.h"
+	"$(in_folders 'traces/(replay|compare|calls|vtrace)')|emulator/(types|backoff)\.h"
 nothing "libctl includes itself, its header and what asks the fabric process" includes libctl \
 	"$(in_folders 'libctl|include|fabric/proto')"
 nothing "libctl knows nothing of verbs.h, and no library but libc" system libctl '(infiniband|rdma|json-c|nettle)/'

@@ -18,7 +18,7 @@ uint16_t rp_port_map(const struct rp_thread *t, uint16_t value)
 static bool same(enum vcall call, const char *want, const char *got)
 {
 	thread.parsed.call = call;
-	return rp_result_is_same(&thread, want, got);
+	return rp_result_is_same(&thread, "", want, got);
 }
 
 /* The event of an identifier that gets a device may be taken before or after the call returns. */

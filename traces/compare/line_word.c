@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the words of a recorded line that name devices, ports and addresses. */
-#include "traces/replay/line_word.h"
+#include "traces/compare/line_word.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ static bool line_text_is_hex(const char *s, size_t len)
 	return strspn(s, "0123456789abcdef") >= len;
 }
 
-bool rp_word_is(const struct rp_named *w, const char *last)
+bool cmp_word_is(const struct cmp_word *w, const char *last)
 {
 	size_t n = strlen(last);
 
@@ -19,15 +19,15 @@ bool rp_word_is(const struct rp_named *w, const char *last)
 	       (w->key == n || w->word[w->key - n - 1] == '.');
 }
 
-static bool line_word_is_any(const struct rp_named *w, const char *const *names)
+static bool line_word_is_any(const struct cmp_word *w, const char *const *names)
 {
 	for (; *names; names++)
-		if (rp_word_is(w, *names))
+		if (cmp_word_is(w, *names))
 			return true;
 	return false;
 }
 
-static bool line_word_is_ip(const struct rp_named *w)
+static bool line_word_is_ip(const struct cmp_word *w)
 {
 	const char *v = w->value;
 
@@ -38,7 +38,7 @@ static bool line_word_is_ip(const struct rp_named *w)
 	       v[strspn(v, "0123456789.")] == ':';
 }
 
-static enum rp_word_kind line_word_kind(const struct rp_named *w, bool query_gid)
+static enum cmp_word_kind line_word_kind(const struct cmp_word *w, bool query_gid)
 {
 	static const char *const gids[] = { "gid", "sgid", "dgid", NULL };
 	static const char *const guids[] = { "node_guid", "sys_image_guid", NULL };
@@ -46,24 +46,24 @@ static enum rp_word_kind line_word_kind(const struct rp_named *w, bool query_gid
 	static const char *const indexes[] = { "sgid_index", "gid_index", NULL };
 
 	if (*w->value == '"')
-		return RP_WORD_TEXT;
+		return CMP_WORD_TEXT;
 	if (!w->key)
-		return RP_WORD_OTHER;
+		return CMP_WORD_OTHER;
 	if (w->value_len == 32 && line_word_is_any(w, gids) && line_text_is_hex(w->value, 32))
-		return RP_WORD_GID;
+		return CMP_WORD_GID;
 	if (w->value_len == 16 && line_word_is_any(w, guids) && line_text_is_hex(w->value, 16))
-		return RP_WORD_GUID;
+		return CMP_WORD_GUID;
 	if (line_word_is_any(w, lids))
-		return RP_WORD_LID;
-	if (line_word_is_any(w, indexes) || (query_gid && rp_word_is(w, "index")))
-		return RP_WORD_INDEX;
+		return CMP_WORD_LID;
+	if (line_word_is_any(w, indexes) || (query_gid && cmp_word_is(w, "index")))
+		return CMP_WORD_INDEX;
 	if (w->value_len == 3 + 2 * 48 && !memcmp(w->value, "ib:", 3) &&
 	    line_text_is_hex(w->value + 3, w->value_len - 3))
-		return RP_WORD_IB;
-	return line_word_is_ip(w) ? RP_WORD_IP : RP_WORD_OTHER;
+		return CMP_WORD_IB;
+	return line_word_is_ip(w) ? CMP_WORD_IP : CMP_WORD_OTHER;
 }
 
-bool rp_word_next(const char **at, struct rp_named *w, bool query_gid)
+bool cmp_word_next(const char **at, struct cmp_word *w, bool query_gid)
 {
 	const char *s = *at, *equal;
 	bool quoted = false;
@@ -109,25 +109,25 @@ static bool line_gid_from_ip(uint8_t gid[16], const char *text)
 	return inet_pton(AF_INET, text, gid + 12) == 1 || inet_pton(AF_INET6, text, gid) == 1;
 }
 
-bool rp_word_gid(const struct rp_named *w, uint8_t gid[16])
+bool cmp_word_gid(const struct cmp_word *w, uint8_t gid[16])
 {
 	const char *v = w->value;
 	char text[INET6_ADDRSTRLEN];
 	size_t n;
 
 	switch (w->kind) {
-	case RP_WORD_GID:
+	case CMP_WORD_GID:
 		line_gid_from_hex(gid, v);
 		return true;
-	case RP_WORD_IB: /* after family, P_Key and flow label */
-		line_gid_from_hex(gid, v + RP_IB_GID);
+	case CMP_WORD_IB: /* after family, P_Key and flow label */
+		line_gid_from_hex(gid, v + CMP_IB_GID);
 		return true;
-	case RP_WORD_IP:
-	case RP_WORD_TEXT:
+	case CMP_WORD_IP:
+	case CMP_WORD_TEXT:
 		n = *v == '[' || *v == '"';
 		v += n;
-		n = w->kind == RP_WORD_TEXT ? strcspn(v, "\"%")
-					    : strcspn(v, *w->value == '[' ? "%]" : ":");
+		n = w->kind == CMP_WORD_TEXT ? strcspn(v, "\"%")
+					     : strcspn(v, *w->value == '[' ? "%]" : ":");
 		if (n >= sizeof(text) || (size_t)(v - w->value) + n > w->value_len)
 			return false;
 		memcpy(text, v, n);
@@ -138,7 +138,7 @@ bool rp_word_gid(const struct rp_named *w, uint8_t gid[16])
 	}
 }
 
-bool rp_line_is_query_gid(const char *line)
+bool cmp_line_is_query_gid(const char *line)
 {
 	return !strncmp(line, "ibv_query_gid", strlen("ibv_query_gid"));
 }

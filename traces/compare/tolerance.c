@@ -3,9 +3,8 @@
  * Results that may differ on another kind of device: capabilities, limits, and how requested sizes
  * are rounded. If the device has too little, the calls that need more fail and are compared.
  */
-#include "traces/replay/identity.h"
-#include "traces/replay/replay.h"
-#include "traces/replay/line_word.h"
+#include "traces/compare/compare.h"
+#include "traces/compare/line_word.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,33 @@ static bool line_is_call(const char *line, const char *name)
 	size_t n = strlen(name);
 
 	return !strncmp(line, name, n) && (!line[n] || line[n] == ' ');
+}
+
+static bool line_is_any_call(const char *line, const char *const *names)
+{
+	for (; *names; names++)
+		if (line_is_call(line, *names))
+			return true;
+	return false;
+}
+
+enum cmp_asks cmp_line_asks(const char *line)
+{
+	static const char *const device[] = { "ibv_query_device", "ibv_query_device_ex", NULL };
+
+	if (line_is_any_call(line, device))
+		return CMP_ASKS_DEVICE;
+	return line_is_call(line, "ibv_query_port") ? CMP_ASKS_PORT : CMP_ASKS_NOTHING;
+}
+
+bool cmp_line_is_question(const char *line)
+{
+	static const char *const others[] = { "ibv_query_pkey",	      "ibv_get_pkey_index",
+					      "ibv_get_device_list",  "ibv_free_device_list",
+					      "ibv_get_device_index", NULL };
+
+	return cmp_line_asks(line) != CMP_ASKS_NOTHING || cmp_line_is_query_gid(line) ||
+	       line_is_any_call(line, others);
 }
 
 static bool line_index(const char *line, const char *name, unsigned long *index)
@@ -29,11 +55,11 @@ static bool line_index(const char *line, const char *name, unsigned long *index)
  * Whether the line queries a GID that has no local counterpart, or the whole table when tables
  * differ.
  */
-static bool line_names_uneven_gid(const struct rp_map *m, const char *line)
+static bool line_names_uneven_gid(const struct cmp_map *m, const char *line)
 {
 	unsigned long i;
 
-	if (!m->uneven || !rp_line_is_query_gid(line))
+	if (!m->uneven || !cmp_line_is_query_gid(line))
 		return false;
 	if (line_is_call(line, "ibv_query_gid_table"))
 		return true;
@@ -42,13 +68,12 @@ static bool line_names_uneven_gid(const struct rp_map *m, const char *line)
 	else
 		line_index(line, " index=", &i);
 	/* Index 0 is not written to lines, so it cannot be replaced by another one. */
-	return i >= VT_MAX_GIDS || !m->has_index[i] || m->index[i] == RP_NO_INDEX ||
+	return i >= VT_MAX_GIDS || !m->has_index[i] || m->index[i] == CMP_NO_INDEX ||
 	       (!i && m->index[0]);
 }
 
-bool rp_result_is_tolerated(const struct rp_thread *t, const char *line)
+bool cmp_result_is_tolerated(const struct cmp_map *m, const char *line)
 {
-	const struct rp_map *m = t->prog->map;
 	unsigned long i;
 
 	if (!m)
@@ -90,7 +115,8 @@ static unsigned long word_mtu(const char *word, size_t name)
 	return strtoul(end, NULL, 10);
 }
 
-bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const char *got, size_t name)
+bool cmp_word_is_tolerated(const struct cmp_map *m, enum cmp_asks asks, const char *want,
+			   const char *got, size_t name)
 {
 	static const char *const sizes[] = { "cqe",	     "max_send_wr",  "max_recv_wr",
 					     "max_send_sge", "max_recv_sge", "max_inline_data",
@@ -103,7 +129,6 @@ bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const cha
 	static const char *const label[] = { "flow_label", NULL };
 	static const char *const path[] = { "hop_limit", "traffic_class", "static_rate", "sl",
 					    NULL };
-	const struct rp_map *m = t->prog->map;
 
 	/* Flow labels are hashes of addresses and QP numbers. */
 	if (m && key_ends_with(want, name, label))
@@ -112,15 +137,11 @@ bool rp_word_is_tolerated(const struct rp_thread *t, const char *want, const cha
 		return false;
 	if (key_ends_with(want, name, path))
 		return true;
-	switch (t->parsed.call) {
-	case VCALL_ibv_query_device:
-	case VCALL_ibv_query_device_ex:
+	if (asks == CMP_ASKS_DEVICE)
 		return !key_ends_with(want, name, device);
-	case VCALL_ibv_query_port:
-		if (key_ends_with(want, name, active))
-			return got && word_mtu(got, name) >= word_mtu(want, name);
-		return !key_ends_with(want, name, port);
-	default:
+	if (asks == CMP_ASKS_NOTHING)
 		return key_ends_with(want, name, sizes);
-	}
+	if (key_ends_with(want, name, active))
+		return got && word_mtu(got, name) >= word_mtu(want, name);
+	return !key_ends_with(want, name, port);
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Rewrites a recorded line: replaces recorded values by the local ones. */
-#include "traces/replay/remap.h"
-#include "traces/replay/identity.h"
-#include "traces/replay/replay.h"
-#include "traces/replay/line_word.h"
+/* Rewrites a recorded line: replaces the values of one run by those of another. */
+#include "traces/compare/compare.h"
+#include "traces/compare/line_word.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** struct remap_line - the new line. */
+/** struct remap_line - the new line. @cap: its room */
 struct remap_line {
 	char *text;
+	size_t cap;
 	size_t len;
 	bool full;
 };
 
 static void remap_add(struct remap_line *m, const char *bytes, size_t len)
 {
-	if (m->full || len >= VT_MAX_LINE - m->len) {
+	if (m->full || len >= m->cap - m->len) {
 		m->full = true;
 		return;
 	}
@@ -49,8 +49,8 @@ static void remap_add_hex(struct remap_line *m, const uint8_t *bytes, size_t n)
 }
 
 /* Returns the pair of a recorded value, or NULL. */
-static const struct rp_pair *remap_pair_find(const struct rp_map *map, enum rp_pair_kind kind,
-					     const uint8_t from[16])
+static const struct cmp_pair *remap_pair_find(const struct cmp_map *map, enum cmp_pair_kind kind,
+					      const uint8_t from[16])
 {
 	uint32_t i;
 
@@ -60,8 +60,8 @@ static const struct rp_pair *remap_pair_find(const struct rp_map *map, enum rp_p
 	return NULL;
 }
 
-static const struct rp_pair *remap_pair_find_number(const struct rp_map *map,
-						    enum rp_pair_kind kind, uint64_t from)
+static const struct cmp_pair *remap_pair_find_number(const struct cmp_map *map,
+						     enum cmp_pair_kind kind, uint64_t from)
 {
 	uint8_t raw[16] = { 0 };
 
@@ -69,7 +69,7 @@ static const struct rp_pair *remap_pair_find_number(const struct rp_map *map,
 	return remap_pair_find(map, kind, raw);
 }
 
-static uint64_t remap_pair_number(const struct rp_pair *p)
+static uint64_t remap_pair_number(const struct cmp_pair *p)
 {
 	uint64_t v;
 
@@ -98,8 +98,8 @@ static void remap_add_ip(struct remap_line *m, const uint8_t gid[16])
 /*
  * Writes ADDRESS:PORT or [ADDRESS%SCOPE]:PORT, if the family is the same. Returns false: it is not.
  */
-static bool remap_put_address(struct remap_line *m, const struct rp_named *w,
-			      const struct rp_pair *p)
+static bool remap_put_address(struct remap_line *m, const struct cmp_word *w,
+			      const struct cmp_pair *p)
 {
 	const char *percent, *end;
 	unsigned long scope;
@@ -122,28 +122,28 @@ static bool remap_put_address(struct remap_line *m, const struct rp_named *w,
 	return true;
 }
 
-static bool remap_put_ib(struct remap_line *m, const struct rp_named *w, const struct rp_pair *p)
+static bool remap_put_ib(struct remap_line *m, const struct cmp_word *w, const struct cmp_pair *p)
 {
-	remap_add(m, w->word, w->key + 1 + RP_IB_GID);
+	remap_add(m, w->word, w->key + 1 + CMP_IB_GID);
 	remap_add_hex(m, p->to, sizeof(p->to));
-	remap_add(m, w->value + RP_IB_GID + 32, w->value_len - RP_IB_GID - 32);
+	remap_add(m, w->value + CMP_IB_GID + 32, w->value_len - CMP_IB_GID - 32);
 	return true;
 }
 
-static bool remap_put_gid(struct remap_line *m, const struct rp_map *map, const struct rp_named *w)
+static bool remap_put_gid(struct remap_line *m, const struct cmp_map *map, const struct cmp_word *w)
 {
-	const struct rp_pair *p;
+	const struct cmp_pair *p;
 	uint8_t gid[16];
 
-	p = rp_word_gid(w, gid) ? remap_pair_find(map, RP_PAIR_GID, gid) : NULL;
+	p = cmp_word_gid(w, gid) ? remap_pair_find(map, CMP_PAIR_GID, gid) : NULL;
 	if (!p)
 		return false;
-	if (w->kind == RP_WORD_IP)
+	if (w->kind == CMP_WORD_IP)
 		return remap_put_address(m, w, p);
-	if (w->kind == RP_WORD_IB)
+	if (w->kind == CMP_WORD_IB)
 		return remap_put_ib(m, w, p);
 	remap_add(m, w->word, w->key ? w->key + 1 : 0);
-	if (w->kind == RP_WORD_GID) {
+	if (w->kind == CMP_WORD_GID) {
 		remap_add_hex(m, p->to, sizeof(p->to));
 	} else {
 		remap_add(m, "\"", 1);
@@ -154,12 +154,13 @@ static bool remap_put_gid(struct remap_line *m, const struct rp_map *map, const 
 }
 
 /* Writes a device name, or an address as text. */
-static bool remap_put_text(struct remap_line *m, const struct rp_map *map, const struct rp_named *w)
+static bool remap_put_text(struct remap_line *m, const struct cmp_map *map,
+			   const struct cmp_word *w)
 {
 	const char *name;
 	uint32_t i;
 
-	if (w->key && !rp_word_is(w, "device"))
+	if (w->key && !cmp_word_is(w, "device"))
 		return remap_put_gid(m, map, w);
 	for (i = 0; i < map->n_names; i++) {
 		name = map->from_name[i];
@@ -173,12 +174,12 @@ static bool remap_put_text(struct remap_line *m, const struct rp_map *map, const
 	return false;
 }
 
-static bool remap_put_number(struct remap_line *m, const struct rp_map *map,
-			     const struct rp_named *w)
+static bool remap_put_number(struct remap_line *m, const struct cmp_map *map,
+			     const struct cmp_word *w)
 {
-	bool guid = w->kind == RP_WORD_GUID;
-	const struct rp_pair *p = remap_pair_find_number(map, guid ? RP_PAIR_GUID : RP_PAIR_LID,
-							 strtoull(w->value, NULL, guid ? 16 : 10));
+	bool guid = w->kind == CMP_WORD_GUID;
+	const struct cmp_pair *p = remap_pair_find_number(map, guid ? CMP_PAIR_GUID : CMP_PAIR_LID,
+							  strtoull(w->value, NULL, guid ? 16 : 10));
 
 	if (!p)
 		return false;
@@ -188,12 +189,12 @@ static bool remap_put_number(struct remap_line *m, const struct rp_map *map,
 }
 
 /* Writes an index. A result has no word for index 0. @result: it is one */
-static bool remap_put_index(struct remap_line *m, const struct rp_map *map,
-			    const struct rp_named *w, bool result)
+static bool remap_put_index(struct remap_line *m, const struct cmp_map *map,
+			    const struct cmp_word *w, bool result)
 {
 	unsigned long from = strtoul(w->value, NULL, 10);
 
-	if (from >= VT_MAX_GIDS || map->index[from] == from || map->index[from] == RP_NO_INDEX)
+	if (from >= VT_MAX_GIDS || map->index[from] == from || map->index[from] == CMP_NO_INDEX)
 		return false;
 	if (result && !map->index[from]) {
 		m->text[--m->len] = '\0'; /* also removes the space before it */
@@ -204,20 +205,20 @@ static bool remap_put_index(struct remap_line *m, const struct rp_map *map,
 	return true;
 }
 
-static bool remap_put_word(struct remap_line *m, const struct rp_map *map, const struct rp_named *w,
-			   bool result)
+static bool remap_put_word(struct remap_line *m, const struct cmp_map *map,
+			   const struct cmp_word *w, bool result)
 {
 	switch (w->kind) {
-	case RP_WORD_TEXT:
+	case CMP_WORD_TEXT:
 		return w->value_len > 2 && remap_put_text(m, map, w);
-	case RP_WORD_GID:
-	case RP_WORD_IB:
-	case RP_WORD_IP:
+	case CMP_WORD_GID:
+	case CMP_WORD_IB:
+	case CMP_WORD_IP:
 		return remap_put_gid(m, map, w);
-	case RP_WORD_GUID:
-	case RP_WORD_LID:
+	case CMP_WORD_GUID:
+	case CMP_WORD_LID:
 		return remap_put_number(m, map, w);
-	case RP_WORD_INDEX:
+	case CMP_WORD_INDEX:
 		return remap_put_index(m, map, w, result);
 	default:
 		return false;
@@ -239,13 +240,13 @@ static void remap_grh_from_hex(uint8_t *to, const char *hex, size_t n)
 	}
 }
 
-static void remap_grh_map_ipv4(const struct rp_map *map, uint8_t *ip)
+static void remap_grh_map_ipv4(const struct cmp_map *map, uint8_t *ip)
 {
 	uint8_t gid[16] = { [10] = 0xff, [11] = 0xff };
-	const struct rp_pair *p;
+	const struct cmp_pair *p;
 
 	memcpy(gid + 12, ip, 4);
-	p = remap_pair_find(map, RP_PAIR_GID, gid);
+	p = remap_pair_find(map, CMP_PAIR_GID, gid);
 	if (p && remap_gid_is_v4(p->to))
 		memcpy(ip, p->to + 12, 4);
 }
@@ -264,7 +265,7 @@ static void remap_grh_checksum(uint8_t *h)
 }
 
 /* With RoCE over IPv4 the IP header is in bytes 20 to 39, where a GRH has its GIDs. */
-static void remap_map_grh(const struct rp_map *map, char *line)
+static void remap_map_grh(const struct cmp_map *map, char *line)
 {
 	char *sgid = strstr(line, " grh.sgid="), *dgid = strstr(line, " grh.dgid="), two[3];
 	char *version = strstr(line, " grh.version_tclass_flow=");
@@ -290,22 +291,15 @@ static void remap_map_grh(const struct rp_map *map, char *line)
 
 /* --- the line --- */
 
-const char *rp_line_remap(struct rp_thread *t, const char *line, size_t *len)
+int cmp_line_remap(const struct cmp_map *map, const char *line, char *text, size_t cap, size_t *len)
 {
-	const struct rp_map *map = t->prog->map;
-	bool query = rp_line_is_query_gid(line), result = false;
+	bool query = cmp_line_is_query_gid(line), result = false;
+	struct remap_line m = { .text = text, .cap = cap };
 	const char *at = line;
-	struct rp_named w;
-	struct remap_line m = { .text = t->mapped };
+	struct cmp_word w;
 
-	if (!map)
-		return line;
-	if (!m.text)
-		m.text = t->mapped = malloc(VT_MAX_LINE);
-	if (!m.text)
-		return NULL;
-	m.text[0] = '\0';
-	while (rp_word_next(&at, &w, query)) {
+	text[0] = '\0';
+	while (cmp_word_next(&at, &w, query)) {
 		if (m.len)
 			remap_add(&m, " ", 1);
 		if (!remap_put_word(&m, map, &w, result))
@@ -313,9 +307,9 @@ const char *rp_line_remap(struct rp_thread *t, const char *line, size_t *len)
 		result |= w.len == 1 && *w.word == '=';
 	}
 	if (m.full)
-		return NULL;
+		return -ENOSPC;
 	if (strstr(line, "_from_wc "))
-		remap_map_grh(map, m.text);
+		remap_map_grh(map, text);
 	*len = m.len;
-	return m.text;
+	return 0;
 }
