@@ -148,6 +148,9 @@ TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_crc3
 $(TRACE_UNITS): $(TRACES_OBJ)
 $(TRACE_UNITS): UNIT_LIBS := -lpcap -lz
 
+$(U)/fabric/cli/trace/test_diff_devices: $(call objs,fabric/cli/trace/diff_devices.c fabric/common/json.c) $(TRACES_OBJ)
+$(U)/fabric/cli/trace/test_diff_devices: UNIT_LIBS := -ljson-c -lpcap -lz
+
 # The turns of a replay's threads.
 $(U)/traces/replay/test_turn: $(call objs,traces/replay/turn.c traces/replay/shared.c) $(VTRACE_OBJ)
 $(U)/traces/replay/test_turn: UNIT_LIBS := -lz

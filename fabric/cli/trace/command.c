@@ -141,7 +141,7 @@ int verb_trace_diff(struct opts *o, const struct fabric_paths *p, int argc, char
 	    trace_dir_print_empty(&a, o) || trace_dir_print_empty(&b, o))
 		return EXIT_USAGE;
 	json = o->json ? json_object_new_array() : NULL;
-	n = trace_diff_dirs(&a, &b, o->data, json);
+	n = trace_diff_dirs(&a, &b, o, json);
 	if (json)
 		json_print(stdout, json);
 	vt_dir_close(&a);

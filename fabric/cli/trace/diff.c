@@ -7,8 +7,10 @@
  * polls were grouped may differ, and so may addresses, keys, numbers and wr_id (often an address).
  * Fields that the API leaves undefined are not compared: devices set lengths, flags and immediates
  * of completions of sends as they like, and programs leave the immediate of a plain SEND unset.
+ * diff_devices.c compares lines if the devices differ.
  */
 #include "fabric/common/json.h"
+#include "fabric/cli/trace/diff_devices.h"
 #include "fabric/cli/trace/export.h"
 #include "fabric/cli/trace/trace.h"
 
@@ -262,6 +264,7 @@ static void trace_diff_part_text(const struct vt_program *p, const struct parts 
 struct diff {
 	const struct vt_program *a, *b;
 	struct parts parts_a, parts_b;
+	struct diff_devices devices;
 	struct json_object *json;
 	bool data;
 	u32 found;
@@ -299,6 +302,11 @@ static void trace_diff_print(struct diff *d, const char *at_a, const char *a, co
 	}
 }
 
+static bool trace_diff_is_line(const struct part *x)
+{
+	return x->key >> 56 == PART_LINE;
+}
+
 /* Return: whether they are the same. */
 static bool trace_diff_is_same(struct diff *d, const struct part *x, const struct part *y)
 {
@@ -309,35 +317,52 @@ static bool trace_diff_is_same(struct diff *d, const struct part *x, const struc
 	trace_diff_side_text(d->b, &d->parts_b, y, d->data, at_b, b);
 	if (x && y && !strcmp(a, b))
 		return true;
+	if (x && y && trace_diff_is_line(x) && diff_devices_is_same_line(&d->devices, a, b))
+		return true;
 	trace_diff_print(d, at_a, a, at_b, b);
 	return false;
+}
+
+/* Which of two elements is a question to a device that the other trace does not have there. */
+static int trace_diff_skip(struct diff *d, const struct part *x, const struct part *y)
+{
+	size_t len;
+
+	if (!trace_diff_is_line(x ? x : y))
+		return 0;
+	return diff_devices_skip(&d->devices, x ? vt_rec_line(d->a, x->rec, &len) : NULL,
+				 y ? vt_rec_line(d->b, y->rec, &len) : NULL);
+}
+
+/* The element at a place, if it belongs to the sequence. */
+static const struct part *trace_diff_at(const struct parts *p, size_t i, u64 key)
+{
+	return i < p->n && p->part[i].key == key ? &p->part[i] : NULL;
 }
 
 /* The first difference of each sequence. */
 static void trace_diff_parts(struct diff *d)
 {
 	const struct parts *a = &d->parts_a, *b = &d->parts_b;
+	const struct part *x, *y;
 	size_t i = 0, j = 0;
+	int skip;
 	u64 key;
 
 	while (i < a->n || j < b->n) {
-		if (j == b->n || (i < a->n && a->part[i].key < b->part[j].key)) {
-			key = a->part[i].key;
-			trace_diff_is_same(d, &a->part[i], NULL);
-		} else if (i == a->n || b->part[j].key < a->part[i].key) {
-			key = b->part[j].key;
-			trace_diff_is_same(d, NULL, &b->part[j]);
-		} else {
-			key = a->part[i].key;
-			if (trace_diff_is_same(d, &a->part[i], &b->part[j])) {
-				i++;
-				j++;
-				continue;
-			}
+		key = j == b->n || (i < a->n && a->part[i].key < b->part[j].key) ? a->part[i].key
+										 : b->part[j].key;
+		x = trace_diff_at(a, i, key);
+		y = trace_diff_at(b, j, key);
+		skip = trace_diff_skip(d, x, y);
+		if (skip || trace_diff_is_same(d, x, y)) {
+			i += skip <= 0;
+			j += skip >= 0;
+			continue;
 		}
-		while (i < a->n && a->part[i].key == key)
+		while (trace_diff_at(a, i, key))
 			i++;
-		while (j < b->n && b->part[j].key == key)
+		while (trace_diff_at(b, j, key))
 			j++;
 	}
 }
@@ -362,24 +387,29 @@ static int trace_diff_programs(struct diff *d)
 	return ret;
 }
 
-int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, bool data,
+int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, const struct opts *o,
 		    struct json_object *json)
 {
-	struct diff d = { .json = json, .data = data };
+	struct diff d = { .json = json, .data = o->data };
 	char n_a[32], n_b[32];
+	int ret = 0;
 	u32 i;
 
 	snprintf(n_a, sizeof(n_a), "%u programs", a->n_progs);
 	snprintf(n_b, sizeof(n_b), "%u programs", b->n_progs);
 	if (a->n_progs != b->n_progs)
 		trace_diff_print(&d, a->path, n_a, b->path, n_b);
-	for (i = 0; i < a->n_progs && i < b->n_progs; i++) {
+	diff_devices_init(&d.devices, a, b, o->capabilities);
+	for (i = 0; i < a->n_progs && i < b->n_progs && !ret; i++) {
 		d.a = &a->prog[i];
 		d.b = &b->prog[i];
-		if (trace_diff_programs(&d))
-			return -ENOMEM;
+		ret = diff_devices_map(&d.devices, a, b, i);
+		ret = ret ? ret : trace_diff_programs(&d);
 	}
 	if (!json && d.found > SHOWN)
 		printf("and %u more\n", d.found - SHOWN);
-	return (int)d.found;
+	diff_devices_print(&d.devices, json);
+	ret = ret ? ret : d.devices.failed;
+	diff_devices_free(&d.devices);
+	return ret ? ret : (int)d.found;
 }

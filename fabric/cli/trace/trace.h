@@ -68,8 +68,12 @@ u64 trace_latency_bucket_begin(u32 i);
 /** trace_latency_at() - the latency that @of_1000 of 1000 do not exceed. */
 u64 trace_latency_at(const struct vt_lat *l, u32 of_1000);
 
-/** trace_diff_dirs() - print the differences of two traces. Return: their number, or -ENOMEM. */
-int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, bool data,
+/**
+ * trace_diff_dirs() - print the differences of two traces, and after them what differs because the
+ * devices do.
+ * Return: the number of the former, or -ENOMEM.
+ */
+int trace_diff_dirs(const struct vt_dir *a, const struct vt_dir *b, const struct opts *o,
 		    struct json_object *json);
 
 #endif

@@ -154,6 +154,75 @@ capabilities() {
 }
 check "--capabilities: it is" capabilities
 
+# --- a run over other devices and one here, compared ---
+
+# compared NAME NAME STATUS [OPTION]... - `trace diff` ends with that status; what it prints is in $TEST_DIR/compared
+compared() {
+	local status=0
+	limit "$RDMAEMU" trace diff "${@:4}" "$TEST_DIR/$1" "$TEST_DIR/$2" >"$TEST_DIR/compared" 2>&1 || status=$?
+	[ $status = "$3" ] && return
+	echo "status $status"
+	head -n 20 "$TEST_DIR/compared"
+	return 1
+}
+
+# prints LINE... - that output has each of these lines
+prints() {
+	local line
+	for line; do
+		grep -qxF -- "$line" "$TEST_DIR/compared" || { echo "not there: $line" && head -n 20 "$TEST_DIR/compared" && return 1; }
+	done
+}
+
+cat >"$TEST_DIR/soft.conf" <<END
+name soft
+active_mtu 2048
+max_qp 500
+END
+check "a fabric of another kind" limit "$RDMAEMU" fabric start --fabric soft --name host2 --subnet 10.46.0.0/16 --profile "$TEST_DIR/soft.conf"
+# emulated NAME PORT COMMAND... - the same pair by the emulator, on another device; \$A and \$B are its nodes
+emulated() {
+	local dir=$TEST_DIR/$1 port=$2
+	shift 2
+	rm -rf "$dir"
+	both soft "$port" "$RDMAEMU" record --fabric soft -o "$dir" -- "$@"
+}
+port=$(free_port)
+pair=(ibv_rc_pingpong -g 1 -n 50 -p "$port")
+check "the emulator does the same" emulated erc "$port" "${pair[@]}" -- "${pair[@]}" 127.0.0.1
+check "it did the same on both" compared rc erc 0
+check "devices that differ are told" prints "~ device: mlx5_0 | soft0"
+check "--capabilities: they differ" compared rc erc 1 --capabilities
+check "how fast a port is" grep -q '^- p[12]/calls:[0-9]*: ibv_query_port .*active_speed=64' "$TEST_DIR/compared"
+pair=(ibv_rc_pingpong -g 1 -n 50 -m 512 -p "$port")
+check "the emulator, with another MTU" emulated emtu "$port" "${pair[@]}" -- "${pair[@]}" 127.0.0.1
+check "what a program asks for is compared" compared rc emtu 1
+check "and printed" grep -q '^+ p1/calls:[0-9]*: ibv_modify_qp .*path_mtu=IBV_MTU_512' "$TEST_DIR/compared"
+addr=$(first_address rc p1)
+check "recorded over a card: rdma_client" over_cm card cmcard rdma_server -s "$addr" -p PORT -- rdma_client -s "$addr" -p PORT
+addr=$(first_address erc p1)
+port=$(sed -n 's/^rdma_getaddrinfo .*service="\([0-9]*\)".*/\1/p' "$TEST_DIR/cmcard/p1/calls")
+CM=1 check "the emulator does the same: rdma_client" emulated ecm "$port" rdma_server -s "$addr" -p "$port" -- \
+	rdma_client -s "$addr" -p "$port"
+check "it did the same, with other addresses" compared cmcard ecm 0
+echo "active_mtu 1024" >"$TEST_DIR/short.conf"
+check "a fabric of another MTU" limit "$RDMAEMU" fabric start --fabric short --profile "$TEST_DIR/short.conf"
+check "recorded over it: ib_read_bw" with_clock over short gread ib_read_bw -x 1 -n 20 -F
+port=$(free_port)
+pair=(ib_read_bw -x 1 -n 20 -F -p "$port")
+check "the emulator does the same: ib_read_bw" with_clock emulated eread "$port" "${pair[@]}" -- "${pair[@]}" 127.0.0.1
+check "a limit that a program passes on is that of the device" compared gread eread 0
+check "and it is told" prints "~ ibv_query_port attr.active_mtu: IBV_MTU_1024 | IBV_MTU_2048" \
+	"~ ibv_modify_qp attr.path_mtu: IBV_MTU_1024 | IBV_MTU_2048"
+json_of_devices() {
+	"$RDMAEMU" trace diff --json "$TEST_DIR/gread" "$TEST_DIR/eread" >"$TEST_DIR/compared" &&
+		json "{'devices': True, 'call': 'ibv_query_device', 'field': 'attr.max_qp', 'a': '65000', 'b': '500'} in d \
+			and all(e['devices'] for e in d)" <"$TEST_DIR/compared" | grep -qx True && return
+	cat "$TEST_DIR/compared"
+	return 1
+}
+check "as JSON" json_of_devices
+
 # --- recorded here, played on other devices ---
 
 # here NAME FLAGS -- COMMAND... - a pair on nodes a and b of a fabric of its own
