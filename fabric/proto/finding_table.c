@@ -174,6 +174,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					   "Poll the completions of all requests after "
 					   "rdma_disconnect() or IBV_QPS_ERR, and then free what "
 					   "they use" },
+	[FINDING_QP_GID_PEER] = { "QP:GID:PEER", FINDING_ERROR,
+				  "A queue pair has a GID of another type than its peer",
+				  "ibv_query_gid_ex(3), gid_type; IBTA annex A17: a RoCE v2 packet "
+				  "has other headers",
+				  "Choose the sgid_index whose GID has the type that the peer "
+				  "uses" },
 	[FINDING_QP_MODIFY_INVALID] = { "QP:MODIFY:INVALID", FINDING_ERROR,
 					"ibv_modify_qp() fails with EINVAL",
 					"ibv_modify_qp(3), the tables of attributes; IBTA 11.2.5.2",

@@ -125,6 +125,7 @@ static bool board_query(const struct check_obj *qp, struct board_attr *a)
 			 IBV_QP_PKEY_INDEX | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC;
 	struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
 	struct ibv_qp_init_attr init;
+	struct ibv_gid_entry gid;
 	struct ibv_qp_attr attr;
 
 	memset(a, 0, sizeof(*a));
@@ -134,9 +135,11 @@ static bool board_query(const struct check_obj *qp, struct board_attr *a)
 	    (attr.qp_state != IBV_QPS_RTR && attr.qp_state != IBV_QPS_RTS) ||
 	    !attr.ah_attr.is_global)
 		return false;
-	if (ibv_query_gid(ibqp->context, attr.ah_attr.port_num, attr.ah_attr.grh.sgid_index,
-			  &a->gid))
+	if (ibv_query_gid_ex(ibqp->context, attr.ah_attr.port_num, attr.ah_attr.grh.sgid_index,
+			     &gid, 0))
 		return false;
+	a->gid = gid.gid;
+	a->gid_type = gid.gid_type;
 	board_query_pkey(ibqp->context, &attr, a);
 	a->qpn = ibqp->qp_num;
 	a->peer_qpn = attr.dest_qp_num;

@@ -39,7 +39,7 @@ struct board_access {
 /**
  * struct board_attr - an RC or UD queue pair that is in IBV_QPS_RTR or IBV_QPS_RTS.
  * @gid: a first one of the port of a UD queue pair, which has no peer
- * @pkey: if @pkey_is_known
+ * @pkey: if @pkey_is_known; @gid_type: enum ibv_gid_type
  * @ord: its ordinal in its process; @shared: with an SRQ
  */
 struct board_attr {
@@ -49,6 +49,7 @@ struct board_attr {
 	union ibv_gid peer_gid;
 	u32 state;
 	u32 path_mtu; /* enum ibv_mtu */
+	u32 gid_type;
 	u32 max_rd_atomic;
 	u32 max_dest_rd_atomic;
 	u32 ord;

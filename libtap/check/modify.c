@@ -167,6 +167,30 @@ static bool modify_check_numbers(struct modify_call *m)
 				(u64)m->port.pkey_tbl_len - 1, " on this port");
 }
 
+static bool modify_gid_is_ipv4(const union ibv_gid *gid)
+{
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid->raw, mapped, sizeof(mapped));
+}
+
+/* GIDs of InfiniBand and of RoCE v1 are no addresses of IP. */
+static bool modify_check_gids(struct modify_call *m, const struct ibv_ah_attr *ah)
+{
+	struct ibv_gid_entry own;
+	bool ipv4;
+
+	if (ibv_query_gid_ex(m->qp->context, ah->port_num, ah->grh.sgid_index, &own, 0))
+		return modify_blame(m, "ah_attr.grh.sgid_index is %u: that GID is empty",
+				    ah->grh.sgid_index);
+	ipv4 = modify_gid_is_ipv4(&own.gid);
+	return own.gid_type == IBV_GID_TYPE_ROCE_V2 && ipv4 != modify_gid_is_ipv4(&ah->grh.dgid) &&
+	       modify_blame(m,
+			    "ah_attr.grh.sgid_index is %u, the GID of an %s address, and dgid is "
+			    "an %s one: a packet has addresses of one kind",
+			    ah->grh.sgid_index, ipv4 ? "IPv4" : "IPv6", ipv4 ? "IPv6" : "IPv4");
+}
+
 static bool modify_check_path(struct modify_call *m)
 {
 	const struct ibv_qp_attr *a = m->attr;
@@ -189,10 +213,12 @@ static bool modify_check_path(struct modify_call *m)
 	if (!ah->is_global && m->port.link_layer == IBV_LINK_LAYER_ETHERNET)
 		return modify_blame(m, "ah_attr.is_global is 0: RoCE needs 1, with grh.dgid and "
 				       "grh.sgid_index");
-	if (ah->is_global && ah->grh.sgid_index >= m->port.gid_tbl_len)
+	if (!ah->is_global)
+		return false;
+	if (ah->grh.sgid_index >= m->port.gid_tbl_len)
 		return modify_blame(m, "ah_attr.grh.sgid_index is %u: at most %d on this port",
 				    ah->grh.sgid_index, m->port.gid_tbl_len - 1);
-	return false;
+	return modify_check_gids(m, ah);
 }
 
 static u8 modify_port(const struct ibv_qp_attr *now, const struct modify_call *m)

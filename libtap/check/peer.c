@@ -48,6 +48,24 @@ static void peer_compare_pkeys(const struct board_attr *a, const char *a_name,
 		     a_name, a->pkey, b_name, b->pkey);
 }
 
+static const char *peer_gid_type(u32 type)
+{
+	return type == IBV_GID_TYPE_ROCE_V1   ? "RoCE v1"
+	       : type == IBV_GID_TYPE_ROCE_V2 ? "RoCE v2"
+					      : "InfiniBand";
+}
+
+static void peer_compare_gid_types(const struct board_attr *a, const char *a_name,
+				   const struct board_attr *b, const char *b_name)
+{
+	if (a->gid_type != b->gid_type)
+		check_report(FINDING_QP_GID_PEER, (struct check_other){ NULL, 0 },
+			     "%s has a GID of %s, and its peer %s one of %s: neither takes the "
+			     "packets of the other one",
+			     a_name, peer_gid_type(a->gid_type), b_name,
+			     peer_gid_type(b->gid_type));
+}
+
 /* Names a queue pair: by its ordinal, and the process if it is another one. */
 static void peer_name(char *name, size_t size, const struct board_qp *place,
 		      const struct board_attr *attr)
@@ -79,6 +97,7 @@ void check_peer_connected(struct check_obj *qp)
 	peer_compare_reads(&a, name[0], &b, name[1]);
 	peer_compare_reads(&b, name[1], &a, name[0]);
 	peer_compare_pkeys(&a, name[0], &b, name[1]);
+	peer_compare_gid_types(&a, name[0], &b, name[1]);
 	peer_compare_mtu(&a, name[0], &b, name[1]);
 	peer_compare_mtu(&b, name[1], &a, name[0]);
 }

@@ -2,6 +2,7 @@
 /* Attributes of connections that do not fit, or are often not meant. */
 #include "tests/lib/c/seed.h"
 
+#include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -54,16 +55,16 @@ static void seed_mtu(struct seed *s)
 	seed_connect_with(s, &o);
 }
 
-/* Connects again, where the first queue pair has this partition. */
-static void seed_connect_partition(struct seed *s, uint16_t pkey_index)
+/* Connects again, where the queue pairs have these GIDs, and the first one this partition. */
+static void seed_connect_again(struct seed *s, const int *gid_index, uint16_t pkey_index)
 {
 	struct rc_addr addr[2] = { 0 };
 	struct ibv_qp_attr attr;
-	union ibv_gid gid;
-	int index = rc_gid(s->ctx, &gid), i, mask;
+	int i, mask;
 
 	for (i = 0; i < 2; i++) {
-		addr[i] = (struct rc_addr){ .qpn = s->qp[i]->qp_num, .gid = gid };
+		addr[i].qpn = s->qp[i]->qp_num;
+		seed_must(!ibv_query_gid(s->ctx, 1, gid_index[i], &addr[i].gid), "ibv_query_gid");
 		attr.qp_state = IBV_QPS_RESET;
 		seed_must(!ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE), "RESET");
 	}
@@ -71,7 +72,7 @@ static void seed_connect_partition(struct seed *s, uint16_t pkey_index)
 		mask = rc_to(IBV_QPS_INIT, &seed_opts, NULL, 0, 0, &attr);
 		attr.pkey_index = i ? 0 : pkey_index;
 		seed_must(!ibv_modify_qp(s->qp[i], &attr, mask), "INIT");
-		mask = rc_to(IBV_QPS_RTR, &seed_opts, &addr[!i], index, 0, &attr);
+		mask = rc_to(IBV_QPS_RTR, &seed_opts, &addr[!i], gid_index[i], 0, &attr);
 		seed_must(!ibv_modify_qp(s->qp[i], &attr, mask), "RTR");
 		mask = rc_to(IBV_QPS_RTS, &seed_opts, NULL, 0, 0, &attr);
 		seed_must(!ibv_modify_qp(s->qp[i], &attr, mask), "RTS");
@@ -80,8 +81,69 @@ static void seed_connect_partition(struct seed *s, uint16_t pkey_index)
 
 static void seed_pkey(struct seed *s)
 {
+	union ibv_gid gid;
+	int index[2];
+
 	seed_open(s, 32);
-	seed_connect_partition(s, s->wrong ? 1 : 0);
+	index[0] = index[1] = rc_gid(s->ctx, &gid);
+	seed_connect_again(s, index, s->wrong ? 1 : 0);
+	seed_close(s);
+}
+
+/* The sgid_index of an IPv4 address leads to no IPv6 address. */
+static void seed_gid_family(struct seed *s)
+{
+	struct rc_opts init = seed_opts;
+	struct rc_addr addr = { 0 };
+	struct ibv_qp_attr attr;
+	int index, mask;
+
+	init.until = IBV_QPS_INIT;
+	seed_open_with(s, 32, &init, &init);
+	index = rc_gid(s->ctx, &addr.gid);
+	addr.qpn = s->qp[1]->qp_num;
+	if (s->wrong)
+		index = rc_gid_other_family(s->ctx, &addr.gid);
+	mask = rc_to(IBV_QPS_RTR, &seed_opts, &addr, index, 0, &attr);
+	seed_must(!ibv_modify_qp(s->qp[0], &attr, mask) == !s->wrong, "RTR");
+	seed_close(s);
+}
+
+#define SEED_EXPORT __attribute__((visibility("default")))
+
+static int gid_v1 = -1; /* index of a GID that this program takes for one of RoCE v1 */
+
+/* The device has none, so the library's answer is changed. */
+SEED_EXPORT int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
+				  struct ibv_gid_entry *entry, uint32_t flags, size_t size)
+{
+	int (*next)(struct ibv_context *, uint32_t, uint32_t, struct ibv_gid_entry *, uint32_t,
+		    size_t) = dlsym(RTLD_NEXT, "_ibv_query_gid_ex");
+	int ret = next(ctx, port, index, entry, flags, size);
+
+	if (!ret && (int)index == gid_v1)
+		entry->gid_type = IBV_GID_TYPE_ROCE_V1;
+	return ret;
+}
+
+/* Two GIDs of one family. */
+static void seed_gid_type(struct seed *s)
+{
+	struct ibv_gid_entry entry;
+	union ibv_gid gid;
+	int index[2], i;
+
+	seed_open(s, 32);
+	index[0] = index[1] = rc_gid(s->ctx, &gid);
+	if (!gid.raw[0]) /* of an IPv4 address: there is one */
+		index[0] = index[1] = rc_gid_other_family(s->ctx, &gid);
+	for (i = 0; i < 16; i++)
+		if (i != index[0] && !ibv_query_gid_ex(s->ctx, 1, (uint32_t)i, &entry, 0) &&
+		    entry.gid.raw[0])
+			index[1] = i;
+	seed_must(index[0] != index[1], "two GIDs");
+	gid_v1 = s->wrong ? index[1] : -1;
+	seed_connect_again(s, index, 0);
 	seed_close(s);
 }
 
@@ -160,12 +222,20 @@ static void seed_fields(struct seed *s)
 }
 
 static const struct seed_case seeds[] = {
-	{ "timeout", seed_timeout },	 { "retry", seed_retry },
-	{ "rnr_retry", seed_rnr_retry }, { "rnr_timer", seed_rnr_timer },
-	{ "reads", seed_reads },	 { "mtu", seed_mtu },
-	{ "cq_depth", seed_cq_depth },	 { "psn", seed_psn },
-	{ "port", seed_port },		 { "srq", seed_srq },
-	{ "fields", seed_fields },	 { "pkey", seed_pkey },
+	{ "timeout", seed_timeout },
+	{ "retry", seed_retry },
+	{ "rnr_retry", seed_rnr_retry },
+	{ "rnr_timer", seed_rnr_timer },
+	{ "reads", seed_reads },
+	{ "mtu", seed_mtu },
+	{ "cq_depth", seed_cq_depth },
+	{ "psn", seed_psn },
+	{ "port", seed_port },
+	{ "srq", seed_srq },
+	{ "fields", seed_fields },
+	{ "pkey", seed_pkey },
+	{ "gid_family", seed_gid_family },
+	{ "gid_type", seed_gid_type },
 };
 
 int main(int argc, char **argv)
