@@ -261,6 +261,13 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "ibv_modify_srq(3), srq_limit: IBV_EVENT_SRQ_LIMIT_REACHED "
 				      "tells that receives run short",
 				      "Set srq_limit, and post receives when its event comes" },
+	[FINDING_WC_FIELD_UNDEFINED] = { "WC:FIELD:UNDEFINED", FINDING_WARNING,
+					 "A field of a failed completion is read, which is "
+					 "undefined",
+					 "ibv_poll_cq(3): other than wr_id, status, qp_num and "
+					 "vendor_err no field is valid then",
+					 "Look at status first, and keep what else is needed by "
+					 "wr_id" },
 	[FINDING_WC_STATUS_IGNORED] = { "WC:STATUS:IGNORED", FINDING_WARNING,
 					"A program goes on posting after it has polled a failed "
 					"completion",

@@ -149,10 +149,17 @@ u64 check_post_sends_of_thread(void);
 
 /* --- completion.c --- */
 
-/** check_completion_spoil() - overwrite what a failed completion leaves undefined. */
-void check_completion_spoil(struct ibv_wc *wc);
 /** check_completion() - the program gets a completion of @cq. */
 void check_completion(struct check_obj *cq, const struct ibv_wc *wc);
+
+/* --- field.c --- */
+
+/** check_field_spoil() - overwrite what a failed completion leaves undefined. */
+void check_field_spoil(struct ibv_wc *wc);
+/** check_field_hide() - the current entry of an extended CQ is a failed one. */
+void check_field_hide(struct check_obj *cq, struct ibv_cq_ex *ex);
+/** check_field_show() - it is another one, or there is none. */
+void check_field_show(struct check_obj *cq, struct ibv_cq_ex *ex);
 
 /* --- ending.c --- */
 

@@ -8,18 +8,6 @@
 #include "libtap/check/checks.h"
 #include "libtap/check/guard.h"
 
-void check_completion_spoil(struct ibv_wc *wc)
-{
-	struct ibv_wc undefined;
-
-	memset(&undefined, 0x6b, sizeof(undefined));
-	undefined.wr_id = wc->wr_id;
-	undefined.status = wc->status;
-	undefined.vendor_err = wc->vendor_err;
-	undefined.qp_num = wc->qp_num;
-	*wc = undefined;
-}
-
 /* The entry of a completion, counted from the oldest one; or -1. */
 static int completion_find_send(struct check_queue *q, u64 wr_id, bool failed)
 {

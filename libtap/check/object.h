@@ -27,7 +27,7 @@
  *  - shared_queue.c: receives of SRQs
  *  - performance.c: habits that cost speed
  *  - post.c: posting them
- *  - completion.c: their completions
+ *  - completion.c: their completions; field.c: fields of failed ones
  *  - ending.c: destroying what outstanding requests use
  *  - event.c: events of CQs
  *  - wait.c: waits for them
@@ -192,6 +192,7 @@ struct check_qp {
  *	@arm_posted posts of sends; @arm_sends: while sends were outstanding
  * @was_armed: since its creation
  * @contended: polls that began while another thread polled it
+ * @hidden: the undefined fields of its current entry, as an extended CQ
  */
 struct check_cq {
 	u32 outstanding;
@@ -208,6 +209,7 @@ struct check_cq {
 	bool arm_sends;
 	bool was_armed;
 	u32 contended;
+	bool hidden;
 };
 
 /**

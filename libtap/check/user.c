@@ -340,7 +340,7 @@ static void check_poll_end(struct tap_poll *p)
 	for (i = 0; c && i < p->ret; i++) {
 		check_completion(c, &p->wc[i]);
 		if (p->wc[i].status != IBV_WC_SUCCESS)
-			check_completion_spoil(&p->wc[i]);
+			check_field_spoil(&p->wc[i]);
 	}
 	check_resume();
 	check_cq_polled(p->obj, p->ret < p->n);
@@ -367,6 +367,8 @@ static void check_cqex_end(struct tap_cqex *p)
 
 	check_performance_break();
 	check_resume();
+	if (c)
+		check_field_show(c, p->ex);
 	/* A start that finds nothing has no end. */
 	if (c && (p->what == TAP_CQEX_END || (p->what == TAP_CQEX_START && p->ret)))
 		check_thread_leave(c, CHECK_COMPLETIONS);
@@ -375,6 +377,8 @@ static void check_cqex_end(struct tap_cqex *p)
 	if (!c || p->ret || p->what == TAP_CQEX_END)
 		return;
 	tap_cqex_read(p->obj, p->ex, &wc, &ts);
+	if (wc.status != IBV_WC_SUCCESS)
+		check_field_hide(c, p->ex);
 	/* A CQ without IBV_WC_EX_WITH_QP_NUM does not say whose completion it is. */
 	if (wc.qp_num)
 		check_completion(c, &wc);

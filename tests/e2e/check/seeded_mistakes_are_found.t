@@ -83,6 +83,7 @@ processes OBJECT:THREAD:CONCURRENT single_threaded a thread polls cq2, which has
 processes OBJECT:THREAD:CONCURRENT thread_domain a thread polls cq2, which has no locks
 processes OBJECT:FORK:CHILD fork_child the child of a fork makes a call about qp1 of its parent
 states QP:READS:PEER reads qp1 has max_rd_atomic 5, and its peer qp2 has max_dest_rd_atomic 4
+states WC:FIELD:UNDEFINED field_read cq2: ibv_wc_read_opcode\(\) of the completion of wr_id 0x7, which has .*WR_FLUSH_ERR
 states QP:MODIFY:INVALID gid_family qp1, .*INIT: ah_attr.grh.sgid_index is [0-9]*, the GID of an IPv[46] address, and dgid is an IPv[46] one
 states QP:GID:PEER gid_type qp2 has a GID of RoCE v1, and its peer qp1 one of RoCE v2
 states QP:MTU:PEER mtu qp2 has a path MTU of 1024 bytes, and its peer qp1 of 512

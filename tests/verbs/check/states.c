@@ -221,6 +221,42 @@ static void seed_fields(struct seed *s)
 		exit(3);
 }
 
+/* A flushed request; the entries of an extended CQ are read by functions. */
+static void seed_field_read(struct seed *s)
+{
+	struct ibv_cq_init_attr_ex attr = { .cqe = 8, .wc_flags = IBV_WC_EX_WITH_QP_NUM };
+	struct ibv_poll_cq_attr poll = { 0 };
+	struct ibv_qp_init_attr init = { .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp_attr at_init, err = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr wr = { .wr_id = 7 }, *bad;
+	struct ibv_cq_ex *cq;
+	struct ibv_qp *qp;
+
+	seed_open(s, 32);
+	cq = ibv_create_cq_ex(s->ctx, &attr);
+	seed_must(cq, "ibv_create_cq_ex");
+	init.qp_type = IBV_QPT_RC;
+	init.send_cq = init.recv_cq = ibv_cq_ex_to_cq(cq);
+	qp = ibv_create_qp(s->pd, &init);
+	seed_must(qp &&
+			  !ibv_modify_qp(qp, &at_init,
+					 rc_to(IBV_QPS_INIT, &seed_opts, NULL, 0, 0, &at_init)) &&
+			  !ibv_modify_qp(qp, &err, IBV_QP_STATE),
+		  "ERR");
+	seed_must(!ibv_post_recv(qp, &wr, &bad), "post");
+	while (ibv_start_poll(cq, &poll) == ENOENT)
+		;
+	if (s->wrong)
+		seed_must(ibv_wc_read_opcode(cq) > IBV_WC_RECV, "a value of no opcode");
+	seed_must(cq->status == IBV_WC_WR_FLUSH_ERR && cq->wr_id == 7 &&
+			  ibv_wc_read_qp_num(cq) == qp->qp_num,
+		  "completion");
+	ibv_end_poll(cq);
+	ibv_destroy_qp(qp);
+	ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+	seed_close(s);
+}
+
 static const struct seed_case seeds[] = {
 	{ "timeout", seed_timeout },
 	{ "retry", seed_retry },
@@ -234,6 +270,7 @@ static const struct seed_case seeds[] = {
 	{ "srq", seed_srq },
 	{ "fields", seed_fields },
 	{ "pkey", seed_pkey },
+	{ "field_read", seed_field_read },
 	{ "gid_family", seed_gid_family },
 	{ "gid_type", seed_gid_type },
 };
