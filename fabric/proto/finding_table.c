@@ -379,6 +379,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				       "ibv_post_recv(3); IBTA 9.7.4.1.7: a message that exceeds "
 				       "its receive is an invalid request",
 				       "Post receives as long as the longest message of the peer" },
+	[FINDING_WR_RECEIVE_TIGHT] = { "WR:RECEIVE:TIGHT", FINDING_INFO,
+				       "A message of no fixed length has nearly filled its receive",
+				       "ibv_post_recv(3); IBTA 9.7.4.1.7: a message that exceeds "
+				       "its receive is an invalid request",
+				       "Post receives as long as the longest message that the peer "
+				       "may send" },
 	[FINDING_WR_REMOTE_RACE] = { "WR:REMOTE:RACE", FINDING_WARNING,
 				     "Two requests access the same remote memory, and nothing "
 				     "orders them",

@@ -112,6 +112,30 @@ static int completion_is_receive(struct check_obj *qp, const struct ibv_cq *cq,
 	return send == receive ? -1 : receive;
 }
 
+#define COMPLETION_ROOM_LEAST 64u /* of a receive whose room matters */
+#define COMPLETION_ROOM_PART  16u
+
+/* Was it luck that the message has fitted? A CQ may not say how long it was. */
+static void completion_check_room(struct check_obj *qp, const struct ibv_wc *wc,
+				  const struct check_wr *wr)
+{
+	struct check_lengths *l = &qp->qp.lengths;
+
+	if (wc->opcode != IBV_WC_RECV || !wc->byte_len)
+		return;
+	if (l->latest && l->latest != wc->byte_len)
+		l->varies = true;
+	l->latest = wc->byte_len;
+	if (!l->varies || wr->bytes < COMPLETION_ROOM_LEAST || wc->byte_len >= wr->bytes ||
+	    wr->bytes - wc->byte_len >= wr->bytes / COMPLETION_ROOM_PART)
+		return;
+	check_report_at(FINDING_WR_RECEIVE_TIGHT, wr->stack, (struct check_other){ NULL, 0 },
+			"qp%u: a message of %u bytes has nearly filled receive wr_id 0x%llx, which "
+			"has %llu bytes",
+			qp->ord, wc->byte_len, (unsigned long long)wr->wr_id,
+			(unsigned long long)wr->bytes);
+}
+
 static void completion_note_failure(struct check_queue *q, enum ibv_wc_status status)
 {
 	if (q->failed != IBV_WC_SUCCESS)
@@ -138,6 +162,8 @@ void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 		known = receive ? completion_take_receive(qp, wc, &wr)
 				: completion_take_send(qp, wc, &wr);
 	}
+	if (known && receive && wc->status == IBV_WC_SUCCESS)
+		completion_check_room(qp, wc, &wr);
 	if (qp->qp.shared && receive)
 		check_srq_completed(qp, wc->wr_id, receive > 0);
 	if (wc->status == IBV_WC_SUCCESS && receive > 0)

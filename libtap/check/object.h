@@ -141,6 +141,15 @@ struct check_imm {
 };
 
 /**
+ * struct check_lengths - of the messages of a queue pair. @latest: of the one before
+ * @varies: it was another one at some time
+ */
+struct check_lengths {
+	u32 latest;
+	bool varies;
+};
+
+/**
  * struct check_counts - messages of a queue pair. @receives: that were ever posted; @messages: that
  *	were ever sent
  * @arrived: whose receives were polled, BOARD_ALL: nobody counts them
@@ -176,6 +185,7 @@ struct check_qp {
 	bool sought;
 	struct check_performance performance;
 	struct check_imm imm;
+	struct check_lengths lengths;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
 };

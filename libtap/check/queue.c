@@ -244,6 +244,7 @@ void check_qp_clear(struct check_obj *c)
 	queue_clear(c, &c->qp.rq);
 	c->qp.sends_ready = c->qp.receives_ready = false;
 	c->qp.sought = false;
+	memset(&c->qp.lengths, 0, sizeof(c->qp.lengths));
 	check_board_remove(c);
 	memset(&c->qp.own_counts, 0, sizeof(c->qp.own_counts));
 	pthread_mutex_unlock(&c->qp.lock);

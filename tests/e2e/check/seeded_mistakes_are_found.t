@@ -91,6 +91,7 @@ END
 CHECK=(--check=infos)
 seeds <<'END'
 identifiers ID:ACCEPT:EMPTY empty id[0-9]* is accepted, and qp2 has no receives
+requests WR:RECEIVE:TIGHT tight qp2: a message of 62 bytes has nearly filled receive wr_id 0x1, which has 64 bytes
 requests WR:SEND:EARLY send_early qp1, wr_id 0x2: message 1 is sent, and its peer has posted 0 receives until now
 requests WR:ID:REPEATED wr_id qp2 has two outstanding receive requests with wr_id 0x1
 states QP:TIMEOUT:INFINITE timeout qp1: timeout is 0

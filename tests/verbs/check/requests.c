@@ -75,6 +75,22 @@ static void seed_short(struct seed *s)
 	seed_close(s);
 }
 
+/* Two messages for receives of 64 bytes. */
+static void seed_tight(struct seed *s)
+{
+	uint32_t len[2] = { 16, s->wrong ? 62 : 60 };
+	int i;
+
+	seed_open(s, 32);
+	for (i = 0; i < 2; i++) {
+		seed_must(!seed_receive(s, (uint64_t)i), "post");
+		seed_send(s, len[i]);
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS,
+			  "status");
+	}
+	seed_close(s);
+}
+
 /* The receive is posted when the message may have arrived, and may not. */
 static void seed_send_early(struct seed *s)
 {
@@ -421,6 +437,7 @@ static const struct seed_case seeds[] = {
 	{ "early", seed_early },
 	{ "atomic", seed_atomic },
 	{ "short", seed_short },
+	{ "tight", seed_tight },
 	{ "send_early", seed_send_early },
 	{ "no_receive", seed_no_receive },
 	{ "no_fence", seed_no_fence },
