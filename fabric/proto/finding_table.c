@@ -126,6 +126,12 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 				      "call",
 				      "Register memory once, keep its region, and reuse it",
 				      "perf" },
+	[FINDING_MR_RIGHTS_UNUSED] = { "MR:RIGHTS:UNUSED", FINDING_INFO,
+				       "A region has remote rights that no peer has used",
+				       "ibv_reg_mr(3), access: whoever has the rkey has all rights "
+				       "of the region",
+				       "Register the memory with the rights that its peers need, "
+				       "and no others" },
 	[FINDING_OBJECT_DESTROY_BUSY] = { "OBJECT:DESTROY:BUSY", FINDING_WARNING,
 					  "An object is not destroyed, because others use it",
 					  "ibv_dealloc_pd(3), ibv_destroy_cq(3): the call fails if "

@@ -20,12 +20,14 @@
 /*
  * struct board - @used: places that were ever taken, from the first one on
  * @n_gone: regions that were ever deregistered; @gone: a ring of the latest ones
+ * @key: by the hash of their names, which stay; those that do not fit are left out
  */
 struct board {
 	u32 used;
 	u64 n_gone;
 	struct board_qp qp[BOARD_QPS];
 	struct board_gone gone[BOARD_GONE];
+	struct board_key key[BOARD_KEYS];
 };
 
 static struct board *board;
@@ -344,4 +346,51 @@ bool check_board_find_gone(u32 owner, u32 rkey, struct board_gone *gone)
 			return true;
 	}
 	return false;
+}
+
+/* --- rkeys --- */
+
+/* The place of a key. @add: make one. Return: NULL: none. */
+static struct board_key *board_find_key(u32 owner, u32 rkey, bool add)
+{
+	u64 name = (u64)owner << 32 | rkey, hash = name * 0x9e3779b97f4a7c15ull >> 32, found;
+	struct board_key *k;
+	u32 i;
+
+	if (!board_is_open())
+		return NULL;
+	for (i = 0; i < BOARD_PROBES; i++) {
+		k = &board->key[(hash + i) % BOARD_KEYS];
+		found = load_relaxed(&k->name);
+		if (!found && add &&
+		    __atomic_compare_exchange_n(&k->name, &found, name, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return k;
+		if (found == name)
+			return k;
+	}
+	return NULL;
+}
+
+void check_board_use_key(u32 owner, u32 rkey, u32 right)
+{
+	struct board_key *k = board_find_key(owner, rkey, true);
+
+	if (k && !(load_relaxed(&k->rights) & right))
+		__atomic_fetch_or(&k->rights, right, __ATOMIC_RELAXED);
+}
+
+u32 check_board_used_rights(u32 rkey)
+{
+	const struct board_key *k = board_find_key((u32)getpid(), rkey, false);
+
+	return k ? load_relaxed(&k->rights) : 0;
+}
+
+void check_board_forget_key(u32 rkey)
+{
+	struct board_key *k = board_find_key((u32)getpid(), rkey, false);
+
+	if (k)
+		store_relaxed(&k->rights, 0);
 }

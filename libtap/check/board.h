@@ -10,6 +10,8 @@
 #define BOARD_GIDS     7u /* of a port, after the first one */
 #define BOARD_ALL      UINT64_MAX /* of messages that have arrived: their number is not known */
 #define BOARD_GONE     4096u /* deregistered regions, the latest ones */
+#define BOARD_KEYS     8192u /* rkeys that peers have used */
+#define BOARD_PROBES   16u /* places of a key */
 
 /** enum board_kind - how a request accesses remote memory. */
 enum board_kind {
@@ -94,6 +96,15 @@ struct board_gone {
 };
 
 /**
+ * struct board_key - an rkey that peers have used. @name: with its owner, 0: free
+ * @rights: bits of enum ibv_access_flags
+ */
+struct board_key {
+	u64 name;
+	u32 rights;
+};
+
+/**
  * check_board_put() - a queue pair is connected, or its attributes have changed; it is locked.
  */
 void check_board_put(struct check_obj *qp);
@@ -108,6 +119,12 @@ void check_board_fork(void);
 void check_board_region_gone(const struct check_obj *mr);
 /** check_board_find_gone() - find the latest one of a process that had a key. Return: success */
 bool check_board_find_gone(u32 owner, u32 rkey, struct board_gone *gone);
+/** check_board_use_key() - a request by an rkey of a process needs a right. */
+void check_board_use_key(u32 owner, u32 rkey, u32 right);
+/** check_board_used_rights() - what peers have used of an rkey of this process. */
+u32 check_board_used_rights(u32 rkey);
+/** check_board_forget_key() - its region is deregistered: a later one may have the same key. */
+void check_board_forget_key(u32 rkey);
 /** check_board_read() - read a place. Return: false: it is free, or changes. */
 bool check_board_read(const struct board_qp *place, struct board_attr *attr);
 /**

@@ -58,6 +58,15 @@ void check_race_arrived(struct check_obj *qp);
 /** check_race_arrive_unseen() - its messages arrive, and the checker does not see it. */
 void check_race_arrive_unseen(struct check_obj *qp);
 
+/* --- rights.c --- */
+
+/** check_rights_needed() - a send request is about to be posted. */
+void check_rights_needed(struct check_obj *qp, const struct check_wr *wr);
+/** check_rights_judge() - a region is about to be forgotten. */
+void check_rights_judge(const struct check_obj *mr);
+/** check_rights_finish() - the program ends: judge those that exist. */
+void check_rights_finish(void);
+
 /* --- request.c --- */
 
 /** check_request_target() - a request is posted that accesses remote memory at @addr. */

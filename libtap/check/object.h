@@ -21,7 +21,7 @@
  *  - asked.c: what it has asked for
  *  - board.c: queue pairs of other processes
  *  - peer.c: how those of two connected queue pairs fit
- *  - race.c: requests to the same remote memory
+ *  - race.c: requests to the same remote memory; rights.c: rights that they need
  *  - request.c: mistakes that a work request shows when it is posted
  *  - buffer.c: memory that they own
  *  - shared_queue.c: receives of SRQs

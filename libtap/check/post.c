@@ -39,6 +39,13 @@ static void post_added(const struct check_obj *qp, struct check_queue *q, const 
 	check_request_ignores(qp, q);
 }
 
+/* A send request has its data segments, and is about to be posted. */
+static void post_prepared(struct check_obj *qp, struct check_wr *wr)
+{
+	check_race_posted(qp, wr);
+	check_rights_needed(qp, wr);
+}
+
 static void post_set_send_sges(struct check_obj *qp, struct check_wr *wr, const struct ibv_sge *sge,
 			       size_t n, bool fence)
 {
@@ -89,7 +96,7 @@ static void post_add_send(struct check_obj *qp, const struct ibv_send_wr *wr, ch
 		post_set_send_sges(qp, to, wr->sg_list, (size_t)wr->num_sge,
 				   wr->send_flags & IBV_SEND_FENCE);
 	if (to)
-		check_race_posted(qp, to);
+		post_prepared(qp, to);
 	post_added(qp, &qp->qp.sq, to);
 }
 
@@ -284,13 +291,13 @@ static void post_add_batch_part(struct check_obj *qp, struct check_wr *wr,
 
 	if (op->what == TAP_WR_SGE || op->what == TAP_WR_SGE_LIST) {
 		post_set_send_sges(qp, wr, op->sge, op->n, qp->qp.sq.batch_fence);
-		check_race_posted(qp, wr);
+		post_prepared(qp, wr);
 	} else if (op->what == TAP_WR_INLINE || op->what == TAP_WR_INLINE_LIST) {
 		for (i = 0; i < op->n; i++)
 			bytes += op->buf[i].length;
 		check_asked_inline(qp, bytes);
 		wr->bytes = bytes;
-		check_race_posted(qp, wr);
+		post_prepared(qp, wr);
 	} else if (op->what == TAP_WR_UD_ADDR) {
 		wr->ah = op->ah;
 		check_peer_datagram(qp, wr->wr_id, op->ah, op->qpn, op->qkey);

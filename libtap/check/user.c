@@ -30,6 +30,7 @@ static void check_finish(void)
 	check_guard_report();
 	check_contexts_ending();
 	check_obj_report_leaks();
+	check_rights_finish();
 	check_board_finish();
 	check_report_finish();
 }
@@ -298,6 +299,7 @@ static void check_region_gone(const struct check_obj *mr)
 {
 	check_watch_remove(mr);
 	check_mr_keep(mr);
+	check_rights_judge(mr);
 	if (check_report_is_on(FINDING_WR_RKEY_INVALID))
 		check_board_region_gone(mr);
 }

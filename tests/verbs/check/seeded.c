@@ -148,6 +148,21 @@ static void seed_remote(struct seed *s, uint64_t addr, uint32_t rkey)
 	seed_close(s);
 }
 
+/* A region for one WRITE. */
+static void seed_rights(struct seed *s)
+{
+	struct ibv_mr *mr;
+
+	seed_open(s, 32);
+	mr = ibv_reg_mr(s->pd, s->buf, SEED_BUF, s->wrong ? LW | RW | RR : LW | RW);
+	seed_must(mr, "ibv_reg_mr");
+	seed_must(!seed_write(s, 1, IBV_SEND_SIGNALED, (uintptr_t)s->buf, s->mr->lkey, mr->rkey),
+		  "post");
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "status");
+	ibv_dereg_mr(mr);
+	seed_close(s);
+}
+
 static void seed_rkey_swapped(struct seed *s)
 {
 	seed_open(s, 32);
@@ -185,6 +200,7 @@ static const struct seed_case seeds[] = {
 	{ "dereg_outstanding", seed_dereg_outstanding },
 	{ "dereg_posted", seed_dereg_posted },
 	{ "busy", seed_busy },
+	{ "rights", seed_rights },
 	{ "cq_small", seed_cq_small },
 	{ "leak", seed_leak },
 	{ "modify", seed_modify },
