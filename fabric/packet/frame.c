@@ -263,6 +263,16 @@ static u32 frame_len_at(const struct burst *b, u32 i)
 	return roce_frame_len(&p) - FRAME_HEAD;
 }
 
+u32 packet_frame_gap(const struct burst *b)
+{
+	const struct roce_pkt p = {
+		.net = ROCE_IP4,
+		.opcode = ROCE_OPCODE(frame_transport(b->dst_type), frame_opcode(b, false, false)),
+	};
+
+	return roce_frame_len(&p) - FRAME_HEAD;
+}
+
 /* The first packet and the last may have other headers than those between, which are equal. */
 static struct packet_run frame_run(const struct burst *b, u32 i)
 {

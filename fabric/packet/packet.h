@@ -37,6 +37,11 @@ u32 packet_frame_begin(const struct hca *hca, const struct cap_view *v, struct r
  */
 bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, struct roce_pkt *p,
 		       struct packet_run *run);
+/**
+ * packet_frame_gap() - bytes between the payloads of two packets that leave in one piece: what
+ * follows that of the first, and the headers of the second.
+ */
+u32 packet_frame_gap(const struct burst *b);
 
 /* --- burst.c --- */
 

@@ -28,22 +28,60 @@ static bool wire_window_is_full(struct hca *hca, const struct burst *b)
 	       psn_diff(psn_add(b->psn, b->npkts), una) > (s32)hca_peer_window(qp->mtu);
 }
 
-/* Copy the payload. Return: as engine_ops.copy. @data: receives where it is */
-static int wire_gather(struct fabric *f, const struct burst *b, u32 len, u8 **data)
+/*
+ * Where the payload goes: the first packet's headers fit before it. Not near the place of its
+ * source in a page (ROCE_ALIGN): the room between packets takes them further from it.
+ */
+static u8 *wire_payload_place(const struct roce *r, const struct burst *b)
 {
-	struct roce *r = f->roce;
-	struct roce_stage *st = &r->stage;
-	u64 key = (u64)b->src_qpn << 32 | b->psn << 1 | (b->op == BOP_READ_RESP), now;
-	bool helper = len && memory_needs_helper(f, b->mem, b->off, len);
+	u64 from = b->mem ? b->mem->iov[0].addr + b->off : 0;
+
+	return r->payload + from % ROCE_ALIGN + ROCE_HDR_MAX;
+}
+
+/*
+ * Copy the payload of each packet to @at, @step bytes apart: headers and ICRC fit between them, and
+ * frames that leave in one piece lie there already. Return: as engine_ops.copy.
+ */
+static int wire_gather_apart(struct fabric *f, const struct burst *b, u32 len, u64 key, u32 step,
+			     u8 *at)
+{
+	struct hca_mem dst = { .client = HCA_PROC, .kind = MEM_VM };
+	u32 done, part, n;
+	int ret = 0;
+
+	for (done = 0; done < len && !ret; done += part) {
+		part = 0;
+		for (dst.n = 0; dst.n < LIM_SGE && done + part < len; dst.n++, at += step) {
+			n = min_u32(len - done - part, b->mtu);
+			dst.iov[dst.n] = (struct hca_iov){ (u64)(uintptr_t)at, n };
+			part += n;
+		}
+		ret = f->engine.ops->copy(f, &dst, 0, b->mem, b->off + done, part, key);
+	}
+	return ret;
+}
+
+/*
+ * Copy the payload. Return: as engine_ops.copy. @data: receives where it is
+ * @rec: receives how far apart those of its packets are
+ */
+static int wire_gather(struct fabric *f, const struct burst *b, u32 len, struct cap_rec *rec,
+		       u8 **data)
+{
 	struct hca_mem dst = { .client = HCA_PROC, .kind = MEM_VM, .n = 1 };
+	u64 key = (u64)b->src_qpn << 32 | b->psn << 1 | (b->op == BOP_READ_RESP), now;
+	struct roce_stage *st = &f->roce->stage;
 	int ret;
 
-	*data = helper ? st->mem : r->payload;
-	if (!len)
-		return 0;
+	if (!len || !memory_needs_helper(f, b->mem, b->off, len)) {
+		rec->keep = b->mtu + packet_frame_gap(b);
+		*data = wire_payload_place(f->roce, b);
+		return wire_gather_apart(f, b, len, key, rec->keep, *data);
+	}
+	rec->keep = b->mtu;
+	*data = st->mem;
 	dst.iov[0] = (struct hca_iov){ (u64)(uintptr_t)*data, len };
-	if (!helper)
-		return f->engine.ops->copy(f, &dst, 0, b->mem, b->off, len, key);
 	now = real_ns();
 	if (st->key && st->key != key && now - st->used_at < STAGE_NS)
 		return -EAGAIN;
@@ -164,13 +202,13 @@ static int roce_send_burst(struct fabric *f, const struct burst *b, u8 fate)
 {
 	const struct hca_av *av = wire_av(f->hca, b);
 	u32 len = b->op == BOP_READ_REQ ? 0 : (u32)min_u64(b->len, ROCE_DATA_MAX + 1);
-	struct cap_rec rec = { .keep = b->mtu, .fate = fate, .b = *b };
+	struct cap_rec rec = { .fate = fate, .b = *b };
 	struct cap_view v = { .rec = &rec };
 	struct roce_wire *w;
 	u8 *data;
 	int ret;
 
-	if (!av || !av->is_global || len > ROCE_DATA_MAX)
+	if (!av || !av->is_global || !b->mtu || len > ROCE_DATA_MAX)
 		return -EHOSTUNREACH;
 	memcpy(rec.sgid, f->hca->dev[b->src_dev].port[b->src_port].gid[av->sgid_index].raw, 16);
 	memcpy(rec.dgid, av->dgid, 16);
@@ -184,7 +222,7 @@ static int roce_send_burst(struct fabric *f, const struct burst *b, u8 fate)
 		wait_add_current(f);
 		return -EAGAIN;
 	}
-	ret = wire_gather(f, b, len, &data);
+	ret = wire_gather(f, b, len, &rec, &data);
 	if (ret)
 		return ret;
 	v.payload = data;

@@ -73,6 +73,36 @@ static u8 *frames_append(u8 *at, const struct iovec *part)
 	return at + part->iov_len;
 }
 
+/* Whether there is room between the payloads of frames for just what leaves with these. */
+static bool frames_lie_apart(const struct frames_out *o, const struct roce_frame *fr, u32 n)
+{
+	u32 i;
+
+	for (i = 1; i < n; i++)
+		if (fr[i].payload != fr[i - 1].payload + fr[i - 1].payload_len +
+					     fr[i - 1].tail_len + fr[i].head_len - o->head)
+			return false;
+	return true;
+}
+
+/* Make a piece where the payloads of its frames are. */
+static struct iovec frames_complete(const struct frames_out *o, const struct roce_frame *fr, u32 n)
+{
+	u8 *at = (u8 *)fr->payload - (fr->head_len - o->head);
+	struct iovec whole = { .iov_base = at };
+	u32 i, head;
+
+	for (i = 0; i < n; i++) {
+		head = fr[i].head_len - o->head;
+		memcpy(at, fr[i].head + o->head, head);
+		at += head + fr[i].payload_len;
+		memcpy(at, fr[i].tail, fr[i].tail_len);
+		at += fr[i].tail_len;
+	}
+	whole.iov_len = (size_t)(at - (u8 *)whole.iov_base);
+	return whole;
+}
+
 /*
  * Join the frames of a piece. The kernel copies with `rep movsb`, which costs more for three parts
  * of each frame, none aligned as its destination is, than a second copy here.
@@ -82,6 +112,8 @@ static struct iovec frames_join(struct frames_out *o, const struct roce_frame *f
 	struct iovec part[FRAME_PARTS], whole = { .iov_base = o->room };
 	u32 i, k, parts;
 
+	if (frames_lie_apart(o, fr, n))
+		return frames_complete(o, fr, n);
 	for (i = 0; i < n; i++) {
 		parts = frames_add_parts(o, fr + i, part);
 		for (k = 0; k < parts; k++)

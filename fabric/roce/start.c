@@ -147,7 +147,7 @@ static bool roce_alloc(struct fabric *f)
 		for (k = 0; k < ROCE_FLOWS; k++)
 			r->wire[i].flow[k].w.fd = -1;
 	}
-	r->payload = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
+	r->payload = aligned_alloc(ROCE_ALIGN, ROCE_PAYLOAD_ROOM);
 	r->stage.mem = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
 	r->frames = calloc(ROCE_BATCH, sizeof(*r->frames));
 	r->pieces = aligned_alloc(ROCE_ALIGN, ROCE_BATCH * ROCE_DATAGRAM / ROCE_ALIGN * ROCE_ALIGN +

@@ -53,8 +53,10 @@
  * AMD's Zen 3 where the destination has an address up to 31 bytes after that of the source, modulo
  * the size of a page. What programs transfer begins mostly with a page or a line.
  */
-#define ROCE_ALIGN  4096u
-#define ROCE_IN_MAX 65536u /* what the kernel hands out at once */
+#define ROCE_ALIGN 4096u
+/* A payload in packets of 256 bytes, the headers and the ICRC of each, and place to choose from. */
+#define ROCE_PAYLOAD_ROOM (ROCE_DATA_MAX / 256 * (256 + ROCE_HDR_MAX) + 2 * ROCE_ALIGN)
+#define ROCE_IN_MAX	  65536u /* what the kernel hands out at once */
 
 /**
  * struct roce_in - datagrams that the kernel hands out at once: of one flow, with one traffic
@@ -191,9 +193,10 @@ struct roce {
 	u32 peers_seen; /* hca->wires.n_used at the latest turn */
 	u64 refused_seen; /* hca->wires.n_refused when the log last had a line of it ... */
 	u64 refused_at; /* ... and when it may have the next */
-	u8 *payload; /* ROCE_DATA_MAX bytes: of the burst that is being sent */
+	u8 *payload; /* ROCE_PAYLOAD_ROOM bytes: of the burst that is being sent */
 	struct roce_frame *frames; /* ROCE_BATCH */
-	u8 *pieces; /* of frames that leave in one: ROCE_BATCH * ROCE_DATAGRAM bytes */
+	/* Of frames that leave in one, and were not apart: ROCE_BATCH * ROCE_DATAGRAM bytes. */
+	u8 *pieces;
 	struct roce_stage stage;
 };
 
