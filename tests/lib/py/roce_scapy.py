@@ -34,7 +34,7 @@ class Peer:
         self.raw = conf.L3socket()
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind((source, PORT))
-        self.udp.settimeout(20)
+        self.udp.settimeout(60)  # the machine may stand still for half a minute
         self.acked = self.naked = None  # the latest PSNs
 
     def send(self, bth, payload):
