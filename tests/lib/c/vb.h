@@ -28,8 +28,7 @@
 #define VB_SGE	 8
 #define VB_CHAIN 16
 #define VB_ARG	 8192
-/* ms; for what must come. A machine that is suspended, or whose processes are, stands for half a minute. */
-#define VB_WAIT	 60000
+#define VB_WAIT	 60000 /* ms; for what must come: a machine may stand still for half a minute */
 #define VB_SHORT 30 /* ms; for what must not */
 #define VB_GRH	 40
 #define VB_QKEY	 0x11111111
