@@ -138,6 +138,9 @@ u64 fault_pkt_key(const struct fault_pkt *p)
 	/* A packet without a connection is identified by its sender. */
 	u64 who = p->conn ? p->conn : BIT64(63) | (u64)p->src.dev << 24 | p->src.qpn;
 
+	/* SRD: PSNs are those of the flow to one of its peers. */
+	if (p->types & 1u << QPT_SRD)
+		who ^= mix64((u64)p->dst.dev << 24 | p->dst.qpn);
 	return mix64(mix64(mix64(who) ^ pkt_is_backward(p)) ^
 		     ((u64)p->rel << 32 | (u64)p->round << 6 | p->op));
 }

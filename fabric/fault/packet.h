@@ -38,7 +38,8 @@ struct fault_pkt {
 #define ROUND_RUNS 8u
 
 /**
- * struct pkt_rounds - how often the packets of one direction of a connection were sent.
+ * struct pkt_rounds - how often the packets of one direction of a connection, or of an SRD flow,
+ * were sent.
  *
  * PSNs from @base on are grouped in runs that were sent equally often: run i ends before
  * run[i].end. Retransmitted packets become a run of their own. When there are too many runs, the

@@ -33,6 +33,7 @@
 #define HOLD_NS	   (10 * NSEC_PER_MSEC) /* reorder, unless the rule gives a time */
 #define HELD	   64u
 #define BURST_PKTS 4096u /* longer bursts, which no QP sends, pass unexamined */
+#define FLOWS	   16384u
 
 /** struct held - a packet that waits until @gap more packets of its flow have overtaken it. */
 struct held {
@@ -43,11 +44,14 @@ struct held {
 /**
  * struct faultwire - state that outlives a packet.
  * @rounds: four per QP slot: sent and received, requests and responses
+ * @flow: of SRD, whose queue pairs have many peers: by a hash of both ends. Pages are touched only
+ *	as far as there are flows.
  */
 struct faultwire {
 	struct held held[HELD];
 	u32 n_held;
 	struct pkt_rounds rounds[HCA_MAX_QP][4];
+	struct pkt_rounds flow[FLOWS];
 };
 
 /**
@@ -133,12 +137,25 @@ static struct pkt_rounds *tx_rounds(struct fabric *f, const struct fault_pkt *p,
 	return r;
 }
 
+/* A QP that was reset counts anew: the burst has the number of resets. */
+static struct pkt_rounds *tx_flow_rounds(struct fabric *f, const struct burst *b)
+{
+	u32 peer = b->dst_qpn | b->srqn << 24;
+	u64 key = mix64(mix64((u64)b->src_dev << 32 | b->src_qpn) ^ ((u64)b->dst_dev << 32 | peer));
+	struct pkt_rounds *r = &f->faultwire->flow[key % FLOWS];
+
+	if (r->qpn != b->src_qpn || r->conn != peer)
+		*r = (struct pkt_rounds){ .qpn = b->src_qpn, .conn = peer };
+	return r;
+}
+
 static void tx_describe_packet(struct tx_burst *c, const struct burst *b)
 {
 	struct pkt_rounds *r;
 
 	fault_pkt_set_one(b, c->first_psn, &c->pkt);
-	r = tx_rounds(c->f, &c->pkt, fault_op_is_answer(c->pkt.op));
+	r = b->dst_type == QPT_SRD ? tx_flow_rounds(c->f, b)
+				   : tx_rounds(c->f, &c->pkt, fault_op_is_answer(c->pkt.op));
 	c->pkt.round = r ? fault_rounds_next(r, b->psn) : 1;
 }
 
