@@ -175,6 +175,7 @@ $(CM_BIN): $(CM_COMMON)
 $(filter $(T)/app_check_%,$(APP_BIN)): $(call objs,tests/lib/c/seed.c)
 $(CM_BIN) $(T)/app_check_identifiers: APP_LIBS := -lrdmacm
 $(T)/app_device_beside: APP_LIBS := -lcunit
+$(T)/app_srd_messages: APP_LIBS := -lefa
 $(T)/app_cm_beside $(T)/app_cm_beside_fields: APP_LIBS := -lrdmacm -lcunit
 $(APP_BIN):
 	@mkdir -p $(@D)

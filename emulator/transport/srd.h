@@ -89,6 +89,15 @@ int srd_answer_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 int srd_input(struct engine *e, struct hca_qp *qp, const struct burst *b);
 /** srd_refuse() - answer a request to a QP that does not exist. */
 void srd_refuse(struct engine *e, const struct burst *b);
+/** srd_accepts() - whether the QP would take a burst now: a request that has not arrived before. */
+bool srd_accepts(struct engine *e, const struct hca_qp *qp, const struct burst *b);
+/**
+ * srd_refuse_by_rule() - answer a request, which srd_accepts(), as fault rule @rule says.
+ * @aeth: the syndrome of an RNR NAK with its timer, or of a NAK
+ * Return: as hca_input().
+ */
+int srd_refuse_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 aeth,
+		       u32 rule);
 /** srd_is_answer() - whether a burst is for the requester. */
 static inline bool srd_is_answer(const struct burst *b)
 {

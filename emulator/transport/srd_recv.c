@@ -276,6 +276,29 @@ static int srd_read_input(struct engine *e, struct hca_qp *qp, const struct burs
 	return wire_send(e, &r);
 }
 
+bool srd_accepts(struct engine *e, const struct hca_qp *qp, const struct burst *b)
+{
+	u32 flow;
+
+	if (srd_is_answer(b) || !b->av || b->qkey != qp->attr.qkey || qp->state < QPS_RTR ||
+	    qp->state > QPS_SQD)
+		return false;
+	if (b->op == BOP_READ_REQ)
+		return true;
+	flow = srd_flow_of(e, qp, b);
+	return flow && !srd_flow_has(e->hca, flow, b->psn);
+}
+
+int srd_refuse_by_rule(struct engine *e, struct hca_qp *qp, const struct burst *b, u8 aeth,
+		       u32 rule)
+{
+	if (aeth >= AETH_NAK_PSN_SEQ)
+		return srd_nak(e, qp, b, aeth, CAUSE_FAULT, rule);
+	dev_count(e->hca, qp, CNT_RNR_SENT);
+	journal_nak(e, qp, b, b->psn, AETH_RNR_NAK, CAUSE_FAULT, rule);
+	return srd_answer_send(e, b, aeth);
+}
+
 int srd_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 {
 	u32 flow;

@@ -305,6 +305,25 @@ static enum srd_status srd_check(struct engine *e, struct hca_qp *qp, struct seg
 	return SRD_OK;
 }
 
+/* The device's code for a status that a fault rule has chosen; 0: it has none. */
+static u32 srd_vendor_of(u32 status)
+{
+	u32 i;
+
+	for (i = ARRAY_SIZE(wc_status) - 1; i && wc_status[i] != status; i--)
+		;
+	return i;
+}
+
+/* Count a status that a fault rule has chosen as one that came by itself. */
+static void srd_fault_count(struct engine *e, const struct hca_qp *qp, u32 status)
+{
+	if (status == WCS_RESP_TIMEOUT_ERR)
+		dev_count(e->hca, qp, CNT_RETRY_EXC);
+	else if (status == WCS_RNR_RETRY_EXC_ERR)
+		dev_count(e->hca, qp, CNT_RNR_RETRY_EXC);
+}
+
 /*
  * Ask the fault rules about a message that begins. One that fails is not sent, whatever it fails
  * with. Return: whether it ends here, or waits.
@@ -326,7 +345,8 @@ static bool srd_fault(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 	m->asked = 1;
 	status = e->ops->fault(e->ctx, &work);
 	if (status) {
-		srd_end(e, qp, seg, wqe, status, 0, CAUSE_FAULT, work.rule);
+		srd_fault_count(e, qp, status);
+		srd_end(e, qp, seg, wqe, status, srd_vendor_of(status), CAUSE_FAULT, work.rule);
 	} else if (work.hold_ns) {
 		e->hca->srd[qp->srd - 1].ready &= ~BIT64(wqe % SRD_WINDOW);
 		m->state = SRD_RNR;

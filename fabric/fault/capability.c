@@ -46,8 +46,10 @@ int fault_check_call(struct fault_rule *r, struct fault_bad *bad)
 
 #define T(type)	 (1u << QPT_##type)
 #define RELIABLE (T(RC) | T(XRC_SEND))
-#define TAKERS	 (T(RC) | T(UC) | T(UD) | T(XRC_RECV))
-#define ALL	 (RELIABLE | T(UC) | T(UD) | T(RAW_PACKET))
+#define TAKERS	 (T(RC) | T(UC) | T(UD) | T(XRC_RECV) | T(SRD))
+#define ALL	 (RELIABLE | T(UC) | T(UD) | T(RAW_PACKET) | T(SRD))
+/* Those of which the peer tells the requester what became of a request. */
+#define ANSWERS (RELIABLE | T(SRD))
 
 /**
  * struct outcome - a status that work requests can end with.
@@ -64,17 +66,18 @@ static const struct outcome {
 	{ WCS_LOC_QP_OP_ERR, ALL, REQUESTS | WINDOWS | WR(TSO), TAKERS },
 	{ WCS_LOC_PROT_ERR, ALL, (REQUESTS & ~WR(FLUSH)) | WR(TSO), TAKERS },
 	{ WCS_MW_BIND_ERR, RELIABLE | T(UC), WINDOWS, 0 },
-	{ WCS_BAD_RESP_ERR, RELIABLE, ANSWERED, 0 },
+	{ WCS_BAD_RESP_ERR, ANSWERS, ANSWERED, 0 },
 	{ WCS_LOC_ACCESS_ERR, 0, 0, T(RC) | T(UC) | T(XRC_RECV) },
-	{ WCS_REM_INV_REQ_ERR, RELIABLE, REQUESTS, T(RC) | T(XRC_RECV) },
-	{ WCS_REM_ACCESS_ERR, RELIABLE, WR(SEND_WITH_INV) | WRITES | ANSWERED, 0 },
+	{ WCS_REM_INV_REQ_ERR, ANSWERS, REQUESTS, T(RC) | T(XRC_RECV) },
+	{ WCS_REM_ACCESS_ERR, ANSWERS, WR(SEND_WITH_INV) | WRITES | ANSWERED, 0 },
 	{ WCS_REM_OP_ERR, RELIABLE, REQUESTS, 0 },
 	{ WCS_RETRY_EXC_ERR, RELIABLE, REQUESTS, 0 },
 	/* A WRITE without immediate needs nothing that a responder could lack. */
-	{ WCS_RNR_RETRY_EXC_ERR, RELIABLE, REQUESTS & ~WR(RDMA_WRITE), 0 },
-	{ WCS_REM_ABORT_ERR, RELIABLE, REQUESTS, 0 },
+	{ WCS_RNR_RETRY_EXC_ERR, ANSWERS, REQUESTS & ~WR(RDMA_WRITE), 0 },
+	{ WCS_REM_ABORT_ERR, ANSWERS, REQUESTS, 0 },
 	{ WCS_FATAL_ERR, RELIABLE, REQUESTS | WINDOWS, 0 },
-	{ WCS_RESP_TIMEOUT_ERR, RELIABLE, REQUESTS, 0 },
+	{ WCS_RESP_TIMEOUT_ERR, ANSWERS, REQUESTS, 0 },
+	{ WCS_REM_INV_RD_REQ_ERR, T(SRD), REQUESTS, 0 },
 	{ WCS_GENERAL_ERR, ALL, REQUESTS | WINDOWS | WR(TSO), TAKERS },
 };
 

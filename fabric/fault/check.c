@@ -54,10 +54,15 @@ static int check_retries(struct fault_rule *r, struct fault_bad *bad)
 {
 	const u64 all = REQUESTS;
 
-	if (r->where.types && !(r->where.types & RELIABLE))
-		return fault_refuse(bad, "type=", "RC or XRC: other types have no ACKs");
+	const bool in_order = r->act == FA_NAK && r->what.syndrome == AETH_NAK_PSN_SEQ;
+	const u32 types = in_order ? RELIABLE : RELIABLE | 1u << QPT_SRD;
+
+	if (r->where.types && !(r->where.types & types))
+		return fault_refuse(bad, "type=",
+				    in_order ? "RC or XRC: other types have no sequence of packets"
+					     : "RC, XRC or SRD: other types have no ACKs");
 	if (!r->where.types)
-		r->where.types = RELIABLE;
+		r->where.types = types;
 	if (r->act == FA_RNR)
 		return check_narrow_ops(
 			r, TAKES_RECV | RESOURCES, TAKES_RECV,

@@ -13,6 +13,8 @@
 #include "emulator/journal/writer.h"
 #include "emulator/mad.h"
 #include "emulator/port.h"
+#include "emulator/qp.h"
+#include "emulator/transport/srd.h"
 #include "emulator/transport/wire.h"
 #include "fabric/fault/match.h"
 #include "fabric/fault/table.h"
@@ -47,6 +49,28 @@ static int rx_refuse(struct fabric *f, struct hca_qp *qp, const struct burst *b,
 	if (r->what.syndrome == AETH_NAK_PSN_SEQ)
 		return rx_nak_sequence(e, qp, b, r->id);
 	return resp_nak_by_rule(e, qp, b, (u8)r->what.syndrome, r->id);
+}
+
+/* SRD: the message ends or waits, and no queue pair goes to ERR. */
+static int rx_refuse_srd(struct fabric *f, struct hca_qp *qp, const struct burst *b,
+			 const struct fault_rule *r)
+{
+	u32 aeth = r->what.syndrome;
+
+	if (r->act == FA_RNR)
+		aeth = AETH_RNR_NAK | (r->what.timer ? r->what.timer - 1 : SRD_RNR_TIMER);
+	return srd_refuse_by_rule(&f->engine, qp, b, (u8)aeth, r->id);
+}
+
+/* The QP that would accept a request now. */
+static struct hca_qp *rx_accepting_qp(struct fabric *f, const struct burst *b)
+{
+	struct hca_qp *qp;
+
+	if (b->dst_type != QPT_SRD)
+		return link_expecting_qp(f, b);
+	qp = hca_qp_by_num(f->hca, b->dst_qpn);
+	return qp && qp_addressed(qp, b) && srd_accepts(&f->engine, qp, b) ? qp : NULL;
 }
 
 /* The next rule that hits. A burst is counted when it is first offered, not when it is retried. */
@@ -127,7 +151,7 @@ bool fault_rx_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 		return false;
 	if (fault_pkt_op(&e->b) == OP_MAD)
 		return rx_mad_arrive(f, e);
-	qp = link_expecting_qp(f, &e->b);
+	qp = rx_accepting_qp(f, &e->b);
 	if (!qp)
 		return false;
 	r = rx_match_rule(f, e, REFUSE);
@@ -135,7 +159,7 @@ bool fault_rx_arrive(struct fabric *f, struct lq_entry *e, int *ret)
 		return false;
 	/* Journal entries written meanwhile name the rule. */
 	f->engine.rule = r->id;
-	*ret = rx_refuse(f, qp, &e->b, r);
+	*ret = qp->type == QPT_SRD ? rx_refuse_srd(f, qp, &e->b, r) : rx_refuse(f, qp, &e->b, r);
 	f->engine.rule = 0;
 	return true;
 }

@@ -6,17 +6,15 @@
  * refused: the device is no EFA device, and all of them say so
  */
 #include "tests/lib/c/vb.h"
+#include "tests/lib/c/vb_srd.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define QKEY 0x11223344
-#define BUF  (1u << 20)
+#define BUF (1u << 20)
 
 /* Newer than Debian 12's efadv.h. */
 #define CAPS_RDMA_WRITE (1u << 3)
@@ -45,12 +43,8 @@ struct srd_end {
 
 static bool find_functions(void)
 {
-	void *lib = dlopen("libefa.so.1", RTLD_NOW | RTLD_LOCAL);
-
-	if (!lib)
-		return false;
-#define FIND(fn) (*(void **)&(fn) = dlsym(lib, "efadv_" #fn))
-	*(void **)&cq_from = dlsym(lib, "efadv_cq_from_ibv_cq_ex");
+#define FIND(fn) (*(void **)&(fn) = vb_srd_function("efadv_" #fn))
+	*(void **)&cq_from = vb_srd_function("efadv_cq_from_ibv_cq_ex");
 	return FIND(query_device) && FIND(query_ah) && FIND(create_driver_qp) &&
 	       FIND(create_qp_ex) && FIND(create_cq) && cq_from;
 }
@@ -75,9 +69,7 @@ static void open_device(void)
 
 static struct ibv_ah *ah_to(const union ibv_gid *to)
 {
-	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1, .grh.dgid = *to };
-
-	return ibv_create_ah(pd, &attr);
+	return vb_srd_ah(pd, to);
 }
 
 static void test_device(void)
@@ -138,24 +130,6 @@ static struct ibv_cq_ex *efa_cq(uint64_t flags)
 	return create_cq(ctx, &attr, &efa, sizeof(efa));
 }
 
-static bool to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
-		return false;
-	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
-		return false;
-	attr.qp_state = IBV_QPS_RTS;
-	attr.rnr_retry = 3;
-	return !ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RNR_RETRY);
-}
-
-#define OPS                                                                                        \
-	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |           \
-	 IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM)
-
 static struct srd_end end_new(bool extended)
 {
 	struct srd_end e = { .cq = efa_cq(EFADV_WC_EX_WITH_SGID),
@@ -167,14 +141,14 @@ static struct srd_end end_new(bool extended)
 					  .comp_mask = IBV_QP_INIT_ATTR_PD |
 						       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 					  .pd = pd,
-					  .send_ops_flags = OPS };
+					  .send_ops_flags = VB_SRD_OPS };
 	struct efadv_qp_init_attr efa = { .driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD };
 	struct ibv_qp_init_attr plain;
 
 	memcpy(&plain, &ex, sizeof(plain));
 	e.qp = extended ? create_qp_ex(ctx, &ex, &efa, sizeof(efa))
 			: create_driver_qp(pd, &plain, EFADV_QP_DRIVER_TYPE_SRD);
-	if (!e.cq || !e.scq || !e.qp || !to_rts(e.qp))
+	if (!e.cq || !e.scq || !e.qp || !vb_srd_to_rts(e.qp))
 		die("no SRD queue pair: %m");
 	return e;
 }
@@ -219,7 +193,7 @@ static void test_sender(struct srd_end *a, struct srd_end *b, struct ibv_ah *ah)
 				  .opcode = IBV_WR_SEND_WITH_IMM,
 				  .imm_data = 77,
 				  .send_flags = IBV_SEND_SIGNALED,
-				  .wr.ud = { ah, b->qp->qp_num, QKEY } },
+				  .wr.ud = { ah, b->qp->qp_num, VB_SRD_QKEY } },
 			   *bad;
 	struct ibv_wc wc;
 	union ibv_gid from;
@@ -254,7 +228,7 @@ static struct ibv_wc done(struct srd_end *a, struct ibv_ah *ah, const struct srd
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(a->qp);
 
-	ibv_wr_set_ud_addr(ex, ah, b->qp->qp_num, QKEY);
+	ibv_wr_set_ud_addr(ex, ah, b->qp->qp_num, VB_SRD_QKEY);
 	ibv_wr_set_sge(ex, mr->lkey, (uintptr_t)buf + off, len);
 	if (ibv_wr_complete(ex))
 		return (struct ibv_wc){ .status = 254 };
@@ -330,7 +304,7 @@ static void test_any_order(struct srd_end *a, struct srd_end *b)
 	other.raw[15] ^= 1;
 	nobody = ah_to(&other);
 	ibv_wr_send(begin(a));
-	ibv_wr_set_ud_addr(ex, nobody, b->qp->qp_num, QKEY);
+	ibv_wr_set_ud_addr(ex, nobody, b->qp->qp_num, VB_SRD_QKEY);
 	ibv_wr_set_sge(ex, mr->lkey, (uintptr_t)buf, 8);
 	ok(!ibv_wr_complete(ex), "a message to nobody");
 	for (i = 0; i < 63 && recv_at(b, 11, 4096, 64); i++) {
@@ -342,7 +316,7 @@ static void test_any_order(struct srd_end *a, struct srd_end *b)
 	}
 	ok(i == 63, "63 others are sent meanwhile: %d, status %d", i, wc.status);
 	ibv_wr_send(begin(a));
-	ibv_wr_set_ud_addr(ex, ah, b->qp->qp_num, QKEY);
+	ibv_wr_set_ud_addr(ex, ah, b->qp->qp_num, VB_SRD_QKEY);
 	ibv_wr_set_sge(ex, mr->lkey, (uintptr_t)buf, 8);
 	ok(recv_at(b, 12, 4096, 64) && !ibv_wr_complete(ex), "and a queue of 64 takes one more");
 	do {

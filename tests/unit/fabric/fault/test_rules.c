@@ -247,7 +247,8 @@ static void test_contradictions(void)
 	CU_ASSERT_TRUE(refused("loss 1% prob=0.1", "prob=", "not both"));
 	CU_ASSERT_TRUE(refused("drop seed=1", "seed=", "something random"));
 	CU_ASSERT_TRUE(refused("drop link=a-b node=c", "node=", "link=a-b"));
-	CU_ASSERT_TRUE(refused("rnr type=UC", "type=", "RC or XRC"));
+	CU_ASSERT_TRUE(refused("rnr type=UC", "type=", "RC, XRC or SRD"));
+	CU_ASSERT_TRUE(refused("nak code=PSN_SEQ_ERR type=SRD", "type=", "RC or XRC"));
 	CU_ASSERT_TRUE(refused("rnr opcode=SEND_MIDDLE", "opcode=", "not be ready"));
 	CU_ASSERT_TRUE(refused("nak code=REM_ACCESS_ERR opcode=SEND", "opcode=", "a key"));
 	CU_ASSERT_TRUE(refused("delay 1ms distribution=normal", "distribution=", "jitter="));
