@@ -249,6 +249,11 @@ pair_sizes() {
 	done
 }
 
+# perftest_srd_writes - whether perftest has WRITE over SRD: with rdma-core 50 and perftest 23.10, and later ones
+perftest_srd_writes() {
+	! "$RDMAEMU" run -- ib_write_bw -c SRD -x 0 127.0.0.1 2>&1 </dev/null | grep -q 'SRD connection only possible in'
+}
+
 # is_root - whether this test may change user and namespaces
 is_root() {
 	[ "$(id -u)" = 0 ]

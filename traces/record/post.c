@@ -169,7 +169,8 @@ static void rec_send_fill_opcode(struct vt_wr *to, const struct ibv_send_wr *wr,
 	default:
 		break;
 	}
-	if (type == IBV_QPT_UD) {
+	/* A driver's queue pair: SRD's are addressed by its ibv_post_send() as those of UD. */
+	if (type == IBV_QPT_UD || type == IBV_QPT_DRIVER) {
 		to->ah = tap_obj_ord(VOBJ_AH, wr->wr.ud.ah);
 		to->remote_qpn = wr->wr.ud.remote_qpn;
 		to->remote_qkey = wr->wr.ud.remote_qkey;

@@ -15,6 +15,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+/* Whose devices have SRD: a type that no query of verbs reports. */
+#define AMAZON_VENDOR_ID 0x1d0f
+
 /** struct profile_text - text under construction. */
 struct profile_text {
 	char text[8192];
@@ -312,9 +315,12 @@ void rec_profile_write(struct ibv_context *ctx, u32 devices)
 	rec_profile_append_port(&t, ctx, &p);
 	rec_profile_append_caps(&t, &a);
 	xrc = a.orig_attr.device_cap_flags & IBV_DEVICE_XRC;
-	rec_profile_append(&t, "qp_types RC UC UD%s%s\n",
-			   p.link_layer == IBV_LINK_LAYER_ETHERNET ? " RAW_PACKET" : "",
-			   xrc ? " XRC" : "");
+	if (a.orig_attr.vendor_id == AMAZON_VENDOR_ID)
+		rec_profile_append(&t, "qp_types UD SRD\n");
+	else
+		rec_profile_append(&t, "qp_types RC UC UD%s%s\n",
+				   p.link_layer == IBV_LINK_LAYER_ETHERNET ? " RAW_PACKET" : "",
+				   xrc ? " XRC" : "");
 	if (!xrc)
 		rec_profile_append_u64(&t, BOUND_max_xrcd, 0);
 	rec_profile_append(&t, "atomic_cap %s\n", rec_profile_atomic_word(a.orig_attr.atomic_cap));

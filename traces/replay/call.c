@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VT_CALL: carries a call of the control path out again, and compares its text. */
 #include "traces/calls/desc.h"
+#include "traces/replay/driver_qp.h"
 #include "traces/replay/play.h"
 #include "traces/replay/memory.h"
 #include "traces/replay/objects.h"
@@ -341,6 +342,8 @@ static uint64_t call_invoke(struct rp_thread *t, const struct vt_rec *rec, const
 {
 	const struct vcall_parsed *c = &t->parsed;
 
+	if (rp_is_driver_qp(c, want))
+		return rp_driver_qp_create(c);
 	if (t->prog->w->unexpected == RP_FAIL || c->call != VCALL_rdma_get_cm_event ||
 	    strncmp(want, "0 ", 2) != 0)
 		return rp_call_invoke(c->call, c->args);

@@ -168,17 +168,25 @@ static bool qp_is_ud(const struct rp_prog *g, uint32_t qp)
 	return obj && obj->qp_type == IBV_QPT_UD;
 }
 
+/* Whether a completion names the sender: UD, and SRD (driver_qp.h). */
+static bool qp_has_senders(const struct rp_prog *g, uint32_t qp)
+{
+	const struct ibv_qp *obj = rp_obj(g, VOBJ_QP, qp);
+
+	return obj && (obj->qp_type == IBV_QPT_UD || obj->qp_type == IBV_QPT_DRIVER);
+}
+
 /*
  * Returns the differing fields among those that are defined for successful receives only: some
  * devices set flags and an immediate in completions of sends, too. ibv_poll_cq(3) defines src_qp
- * and IBV_WC_GRH for UD only. For connected QPs, some devices report the peer's number and others
- * 0, and rxe reports a GRH.
+ * and IBV_WC_GRH for UD only; SRD is alike. For connected QPs, some devices report the peer's
+ * number and others 0, and rxe reports a GRH.
  */
 static unsigned int wc_diff_recv(struct rp_thread *t, const struct vt_rec *rec,
 				 const struct vt_wc *want, const struct rp_cqe *got)
 {
 	const struct ibv_wc *wc = &got->wc;
-	bool datagram = qp_is_ud(t->prog, got->qp);
+	bool datagram = qp_has_senders(t->prog, got->qp);
 	unsigned int d = 0;
 	int64_t delta;
 
