@@ -29,8 +29,13 @@ static void completion_explain_length(const struct check_obj *qp, const struct c
 			qp->ord, (unsigned long long)wr->wr_id, (unsigned long long)wr->bytes);
 }
 
+/* A queue pair of SRD goes on, and programs send the message again: libfabric does. */
 static void completion_explain_rnr(const struct check_obj *qp, const struct check_wr *wr)
 {
+	const struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
+
+	if (ibqp->qp_type == IBV_QPT_DRIVER)
+		return;
 	check_report_at(FINDING_WR_RNR_EXCEEDED, wr->stack, (struct check_other){ NULL, 0 },
 			"qp%u, wr_id 0x%llx: the peer has no receive for it, also after all "
 			"retries",
