@@ -30,6 +30,7 @@ INSTALLED := \
 	link:rdmaemu.1:share/man/man1/rdmaemu-replay.1 \
 	$(foreach file,$(wildcard profiles/*.conf),644:$(file):share/rdmaemu/profiles/$(notdir $(file))) \
 	$(foreach file,$(wildcard traces/wireshark/rdmaemu/*),644:$(file):share/wireshark/profiles/rdmaemu/$(notdir $(file))) \
+	644:traces/wireshark/srd.lua:share/rdmaemu/srd.lua \
 	644:$(SHELLS)/rdmaemu.bash:share/bash-completion/completions/rdmaemu \
 	644:$(SHELLS)/_rdmaemu:share/zsh/site-functions/_rdmaemu \
 	644:$(SHELLS)/rdmaemu.fish:share/fish/vendor_completions.d/rdmaemu.fish
