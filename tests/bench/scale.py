@@ -52,11 +52,11 @@ class Host:
         return json.loads(self.call("status", "--json"))
 
 
-def wait_until(condition, seconds=300):
+def wait_until(what, condition, seconds=600):
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
-            sys.exit(f"scale: not after {seconds} s")
+            sys.exit(f"scale: after {seconds} s: {what}")
         time.sleep(0.05)
 
 
@@ -85,7 +85,8 @@ def nodes(rdmaemu, n, top):
     for i in range(n):
         servers.append(rping(host, f"n{i}", "-s", "-p", str(10000 + i)))
         if i % AT_ONCE == AT_ONCE - 1 or i == n - 1:
-            wait_until(lambda: sum(x["state"] == "LISTEN" for x in host.status()["ids"]) == len(servers))
+            wait_until("not all listen",
+                       lambda: sum(x["state"] == "LISTEN" for x in host.status()["ids"]) == len(servers))
     listening = time.monotonic()
     status = host.status()
     address = {x["name"]: x["addresses"][0] for x in status["nodes"] if x["addresses"]}
@@ -106,6 +107,13 @@ def nodes(rdmaemu, n, top):
         p.wait()
 
 
+def enter_namespace():
+    """Start again in a network namespace of its own: interfaces of the machine would be GIDs of other fabrics here."""
+    if "SCALE_NAMESPACE" not in os.environ:
+        os.environ["SCALE_NAMESPACE"] = "own"
+        os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv])
+
+
 class Namespaces:
     """Network namespaces on a bridge, whose addresses are 10.99.0.1 and so on; this process is on the bridge."""
 
@@ -114,7 +122,7 @@ class Namespaces:
         ip("link", "add", "scale0", "type", "bridge")
         ip("link", "set", "scale0", "up")
         for number, p in enumerate(self.held, 1):
-            wait_until(lambda: os.readlink(f"/proc/{p.pid}/ns/net") != os.readlink("/proc/self/ns/net"))
+            wait_until("no namespace", lambda: os.readlink(f"/proc/{p.pid}/ns/net") != os.readlink("/proc/self/ns/net"))
             ip("link", "add", f"sc{number}", "type", "veth", "peer", "name", "eth0", "netns", str(p.pid))
             ip("link", "set", f"sc{number}", "master", "scale0", "up")
             for words in (["link", "set", "lo", "up"], ["addr", "add", f"10.99.0.{number}/24", "dev", "eth0"],
@@ -155,7 +163,8 @@ def fabrics(rdmaemu, n, top, mesh=True):
     for p in starts:
         p.wait()
     for h in hosts:
-        wait_until(lambda: sum(m["state"] in ("direct", "behind") for m in h.status()["members"]) == n - 1)
+        wait_until("not all know all",
+                   lambda: sum(m["state"] in ("direct", "behind") for m in h.status()["members"]) == n - 1)
     joined = time.monotonic()
     pids = [h.status()["pid"] for h in hosts]
     before = sum(map(cpu_seconds, pids))
@@ -163,7 +172,7 @@ def fabrics(rdmaemu, n, top, mesh=True):
     idle = (sum(map(cpu_seconds, pids)) - before) / 10 / n * 1000
     servers = [rping(h, "node0", "-s") for h in hosts]
     for h in hosts:
-        wait_until(lambda: any(i["state"] == "LISTEN" for i in h.status()["ids"]))
+        wait_until("not all listen", lambda: any(i["state"] == "LISTEN" for i in h.status()["ids"]))
     listening = time.monotonic()
     failed = 0
     for i in range(0, n, AT_ONCE):
@@ -181,6 +190,8 @@ def fabrics(rdmaemu, n, top, mesh=True):
 
 
 def main(rdmaemu, what, *numbers):
+    if what != "nodes":
+        enter_namespace()
     for n in map(int, numbers):
         with tempfile.TemporaryDirectory() as top:
             {"nodes": nodes, "fabrics": fabrics, "hub": hub}[what](os.path.abspath(rdmaemu), n, top)
