@@ -15,6 +15,7 @@
 #include "emulator/ib.h"
 #include "emulator/limits.h"
 #include "emulator/obj.h"
+#include "emulator/qp.h"
 #include "emulator/seg.h"
 #include "emulator/doorbell.h"
 #include "libshim/client/client.h"
@@ -234,28 +235,38 @@ void shim_engine_drain(void)
 #define SETTLE_MORE_NS	5000000000ULL /* what all waits together may take beyond that */
 #define SETTLE_SLEEP_NS 50000
 
-/* Whether one of the QPs has sends that only the fabric process can do. */
+/*
+ * Whether a QP of this process has sends that only the fabric process can do. A QP that is stalled
+ * has begun: of a reliable one the rest is lost with the QP, as on hardware.
+ */
+static bool qp_has_unsettled_sends(const struct hca *hca, u32 slot)
+{
+	const struct hca_qp *qp = &hca->qp[slot];
+
+	return qp->client == shim.engine.self + 1 && qp->state == QPS_RTS &&
+	       ((load_relaxed(&qp->stalled) && !qp_reliable(qp)) ||
+		load_relaxed(&hca->cur_qp) == slot + 1 ||
+		(load_relaxed(&hca->via_bits[slot / 64]) & BIT64(slot % 64)));
+}
+
 static bool has_unsettled_sends(const struct hca *hca, u32 slot)
 {
-	u32 i, last = slot == ANY_SLOT ? load_relaxed(&hca->tab[TAB_QP].high) : slot + 1;
-	const struct hca_qp *qp;
+	u32 i, last = load_relaxed(&hca->tab[TAB_QP].high);
 
-	for (i = slot == ANY_SLOT ? 0 : slot; i < last && i < HCA_MAX_QP; i++) {
-		qp = &hca->qp[i];
-		if ((load_relaxed(&qp->stalled) || load_relaxed(&hca->cur_qp) == i + 1 ||
-		     (load_relaxed(&hca->via_bits[i / 64]) & BIT64(i % 64))) &&
-		    qp->client == shim.engine.self + 1 && qp->state == QPS_RTS &&
-		    (slot != ANY_SLOT || qp->type == QPT_UD))
+	if (slot != ANY_SLOT)
+		return slot < HCA_MAX_QP && qp_has_unsettled_sends(hca, slot);
+	for (i = 0; i < last && i < HCA_MAX_QP; i++)
+		if (hca->qp[i].type == QPT_UD && qp_has_unsettled_sends(hca, i))
 			return true;
-	}
 	return false;
 }
 
 /*
- * On hardware, posted datagrams have left the HCA before the program can destroy the QP or AH that
- * they were posted with, and programs rely on it. The wait lets a fabric process that is short of
- * CPU time catch up. The common limit keeps a program with many QPs on a blocked link from waiting
- * for each of them.
+ * On hardware, posted work has begun before the program can destroy the QP or AH that it was posted
+ * with, or modify the QP, and programs rely on it: rsockets of librdmacm post their last message
+ * right before they move the QP to ERR. The wait lets a fabric process that is short of CPU time
+ * catch up. The common limit keeps a program with many QPs on a blocked link from waiting for each
+ * of them.
  */
 void shim_sends_settle(u32 slot)
 {

@@ -30,7 +30,7 @@ bool shim_engine_poke(void);
 /** shim_engine_drain() - before the caller sleeps: do everything that this process has pending. */
 void shim_engine_drain(void);
 /**
- * shim_sends_settle() - give the fabric process time to send what only it can send, within limits.
+ * shim_sends_settle() - give the fabric process time to begin what only it can send, within limits.
  * @slot: slot of the QP; ANY_SLOT: all UD QPs of this process
  */
 #define ANY_SLOT (~0u)

@@ -418,8 +418,7 @@ ERRNO_EXPORT(ibv_destroy_qp, (struct ibv_qp * ibqp), (ibqp))
 		return errno;
 	if (!ctx)
 		return shim_unknown(ibqp);
-	if (qp->qp.qp_type == IBV_QPT_UD || qp->qp.qp_type == IBV_QPT_UC)
-		shim_sends_settle(ibqp->handle);
+	shim_sends_settle(ibqp->handle);
 	cmd.handle = ibqp->handle;
 	cmd.qp.xrcd = qp->opened;
 	ret = shim_obj_end_cmd(ctx, &cmd);

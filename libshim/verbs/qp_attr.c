@@ -126,6 +126,11 @@ static void qp_reset_queues(struct shim_qp *qp)
 	store_relaxed(&qp->maybe_err, false);
 }
 
+static bool qp_state_drops_sends(enum ibv_qp_state state)
+{
+	return state == IBV_QPS_ERR || state == IBV_QPS_RESET;
+}
+
 /** ibv_modify_qp() - ibv_modify_qp(3). Return: 0, or errno value and nothing was modified. */
 ERRNO_EXPORT(ibv_modify_qp, (struct ibv_qp * ibqp, struct ibv_qp_attr *attr, int attr_mask),
 	     (ibqp, attr, attr_mask))
@@ -143,6 +148,8 @@ ERRNO_EXPORT(ibv_modify_qp, (struct ibv_qp * ibqp, struct ibv_qp_attr *attr, int
 	cmd.mod.mask = (u32)attr_mask;
 	cmd.mod.opened = qp->opened;
 	qp_attr_from_ib(&cmd.mod.attr, attr, (u32)attr_mask);
+	if ((attr_mask & IBV_QP_STATE) && qp_state_drops_sends(attr->qp_state))
+		shim_sends_settle(ibqp->handle);
 	ret = shim_obj_cmd(ctx, &cmd);
 	if (ret || !(attr_mask & IBV_QP_STATE))
 		return -ret;
