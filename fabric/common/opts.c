@@ -196,8 +196,8 @@ static const struct opt_def opt_defs[OPT_COUNT] = {
 	[OPT_GEN_SUPPRESSIONS] = { "gen-suppressions", 0, NULL, NULL, false,
 				   "print after each finding the line that suppresses it" },
 	[OPT_LEND] = { "lend", 0, "[=auto]", NULL, false,
-		       "let programs lend registered memory: others copy it without system "
-		       "calls; with auto, where it is cheap and stops no thread" },
+		       "let programs lend all registered memory: others copy it without system "
+		       "calls; with auto, the default, where it is cheap and stops no thread" },
 	[OPT_NO_LEND] = { "no-lend", 0, NULL, NULL, false,
 			  "let them keep it, whatever RDMAEMU_LEND says" },
 	[OPT_MEMBER] = { "member", 0, "NAME", NULL, false,

@@ -2,9 +2,10 @@
 /**
  * DOC: what RDMAEMU_LEND asks for.
  *
- * With `auto` memory changes its place only while the program has one thread, and as far as it
- * takes little time (cost.c). No thread is stopped, so this needs no signal, and works with every
- * libc. With `1` the program lends all that can be lent, and stops the program's other threads.
+ * With `auto`, the default, memory changes its place only while the program has one thread, and as
+ * far as it takes little time (cost.c). No thread is stopped, so this needs no signal, and works
+ * with every libc. With `1` the program lends all that can be lent, and stops the program's other
+ * threads.
  */
 #include "libshim/lend/region.h"
 #include "libshim/lend/threads.h"
@@ -47,9 +48,9 @@ static enum lend_mode mode_find(void)
 {
 	const char *text = shim_setting(PROTO_LEND_ENV);
 
-	if (text && !strcmp(text, "auto"))
+	if (!text || !*text || !strcmp(text, "auto"))
 		return LEND_AUTO;
-	if (!text || strcmp(text, "1") != 0)
+	if (strcmp(text, "1") != 0)
 		return LEND_OFF;
 	return libc_lets_stop() ? LEND_STOPS : LEND_ASKED;
 }

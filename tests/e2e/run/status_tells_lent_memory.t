@@ -33,12 +33,14 @@ is_gone() {
 part="  lent memory: 8192 bytes; not lent: 1808 (parts of pages)
 {'on': True, 'bytes': 8192, 'kept': {'parts of pages': 1808}}"
 none="{'on': False, 'bytes': 0, 'kept': {}}"
-is 'by default none' "$(lent)" "$none"
-is '--lend: whole pages' "$(lent --lend)" "$part"
-is '--lend=auto: the same in a program with one thread' "$(lent --lend=auto)" "$part"
+is 'by default whole pages, in a program with one thread' "$(lent)" "$part"
+is '--lend=auto: the same' "$(lent --lend=auto)" "$part"
+is '--lend: the same' "$(lent --lend)" "$part"
+is '--no-lend: none' "$(lent --no-lend)" "$none"
+is 'RDMAEMU_LEND=0: none' "$(RDMAEMU_LEND=0 lent)" "$none"
 large="  lent memory: 0 bytes; not lent: 5000000 (too large or too often for auto)
 {'on': True, 'bytes': 0, 'kept': {'too large or too often for auto': 5000000}}"
-is 'and nothing of a large region' "$(SIZE=5000000 lent --lend=auto)" "$large"
+is 'and nothing of a large region' "$(SIZE=5000000 lent)" "$large"
 is 'the last option counts' "$(lent --lend --no-lend)" "$none"
 export RDMAEMU_LEND=1
 is 'RDMAEMU_LEND=1' "$(lent)" "$part"
