@@ -6,8 +6,27 @@
 #include <errno.h>
 
 #define QUERY_FLAGS (JQ_F_JSON | JQ_F_LINES | JQ_F_VERBOSE)
-#define QUERY_AT    24u /* where the positions begin */
-#define PIECE_AT    24u
+#define POSITION_AT 24u /* in both */
+#define POSITION    32u /* its bytes */
+#define REST_AT	    (POSITION_AT + POSITION)
+
+static void position_put(u8 *p, const struct join_position *at)
+{
+	join_u64_put(p, at->errors);
+	join_u64_put(p + 8, at->notices);
+	join_u64_put(p + 16, at->notes);
+	join_u64_put(p + 24, at->floods);
+}
+
+static struct join_position position_get(const u8 *p)
+{
+	return (struct join_position){
+		.errors = join_u64_get(p),
+		.notices = join_u64_get(p + 8),
+		.notes = join_u64_get(p + 16),
+		.floods = join_u64_get(p + 24),
+	};
+}
 
 void join_query_put(u8 *p, const struct join_query *q)
 {
@@ -16,12 +35,9 @@ void join_query_put(u8 *p, const struct join_query *q)
 	codec_put32(p + 8, q->flags);
 	codec_put32(p + 12, q->qpn);
 	join_u64_put(p + 16, q->from);
-	join_u64_put(p + QUERY_AT, q->errors);
-	join_u64_put(p + QUERY_AT + 8, q->notices);
-	join_u64_put(p + QUERY_AT + 16, q->notes);
-	join_u64_put(p + QUERY_AT + 24, q->floods);
-	memcpy(p + QUERY_AT + 32, q->program, JOIN_NAME);
-	memcpy(p + QUERY_AT + 32 + JOIN_NAME, q->node, JOIN_NAME);
+	position_put(p + POSITION_AT, &q->position);
+	memcpy(p + REST_AT, q->program, JOIN_NAME);
+	memcpy(p + REST_AT + JOIN_NAME, q->node, JOIN_NAME);
 }
 
 int join_query_get(const u8 *p, u32 len, struct join_query *q)
@@ -33,12 +49,9 @@ int join_query_get(const u8 *p, u32 len, struct join_query *q)
 	q->flags = codec_get32(p + 8);
 	q->qpn = codec_get32(p + 12);
 	q->from = join_u64_get(p + 16);
-	q->errors = join_u64_get(p + QUERY_AT);
-	q->notices = join_u64_get(p + QUERY_AT + 8);
-	q->notes = join_u64_get(p + QUERY_AT + 16);
-	q->floods = join_u64_get(p + QUERY_AT + 24);
-	memcpy(q->program, p + QUERY_AT + 32, JOIN_NAME);
-	memcpy(q->node, p + QUERY_AT + 32 + JOIN_NAME, JOIN_NAME);
+	q->position = position_get(p + POSITION_AT);
+	memcpy(q->program, p + REST_AT, JOIN_NAME);
+	memcpy(q->node, p + REST_AT + JOIN_NAME, JOIN_NAME);
 	if (!q->number || q->what < JQ_STATUS || q->what > JQ_FAULTS || q->flags & ~QUERY_FLAGS ||
 	    q->from > JOIN_TEXT_MAX || q->program[JOIN_NAME - 1] || q->node[JOIN_NAME - 1])
 		return -EPROTO;
@@ -51,11 +64,8 @@ u32 join_piece_put(u8 *p, const struct join_piece *t)
 	codec_put32(p + 4, t->err);
 	join_u64_put(p + 8, t->total);
 	join_u64_put(p + 16, t->from);
-	join_u64_put(p + PIECE_AT, t->errors);
-	join_u64_put(p + PIECE_AT + 8, t->notices);
-	join_u64_put(p + PIECE_AT + 16, t->notes);
-	join_u64_put(p + PIECE_AT + 24, t->floods);
-	join_u64_put(p + PIECE_AT + 32, t->lost);
+	position_put(p + POSITION_AT, &t->position);
+	join_u64_put(p + REST_AT, t->lost);
 	if (t->len)
 		memcpy(p + JOIN_PIECE, t->data, t->len);
 	return JOIN_PIECE + t->len;
@@ -69,11 +79,8 @@ int join_piece_get(const u8 *p, u32 len, struct join_piece *t)
 	t->err = codec_get32(p + 4);
 	t->total = join_u64_get(p + 8);
 	t->from = join_u64_get(p + 16);
-	t->errors = join_u64_get(p + PIECE_AT);
-	t->notices = join_u64_get(p + PIECE_AT + 8);
-	t->notes = join_u64_get(p + PIECE_AT + 16);
-	t->floods = join_u64_get(p + PIECE_AT + 24);
-	t->lost = join_u64_get(p + PIECE_AT + 32);
+	t->position = position_get(p + POSITION_AT);
+	t->lost = join_u64_get(p + REST_AT);
 	t->data = p + JOIN_PIECE;
 	t->len = len - JOIN_PIECE;
 	/* A piece without bytes is the end: others would never reach it. */

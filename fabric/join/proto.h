@@ -110,12 +110,17 @@ enum join_query_flag {
 	JQ_F_VERBOSE = 4, /* JQ_STATUS, as text: all details */
 };
 
+/** struct join_position - up to where a journal was read: as in struct proto_log */
+struct join_position {
+	u64 errors, notices, notes, floods;
+};
+
 /**
  * struct join_query - a question that a text answers, piece by piece.
  * @number: of the question, not 0; the same in each QUERY for a further piece of its text
  * @what, @flags: enum join_query_what, join_query_flag
  * @from: where the piece begins; 0: the text is made now
- * @qpn, @errors, @notices, @notes, @floods, @program, @node: JQ_LOG: as struct proto_log
+ * @qpn, @program, @node: JQ_LOG: as struct proto_log; @position: from which on entries are new
  */
 struct join_query {
 	u32 number;
@@ -123,7 +128,7 @@ struct join_query {
 	u32 flags;
 	u32 qpn;
 	u64 from;
-	u64 errors, notices, notes, floods;
+	struct join_position position;
 	char program[JOIN_NAME];
 	char node[JOIN_NAME];
 };
@@ -132,14 +137,15 @@ struct join_query {
  * struct join_piece - a piece of the text.
  * @err: errno: there is no text, 0: there is
  * @total: bytes of the text; @from: where this piece begins
- * @errors, @notices, @notes, @floods, @lost: JQ_LOG: as struct proto_log, after the query
+ * @position, @lost: JQ_LOG: as struct proto_log, after the query
  * @data: its bytes, @len of them
  */
 struct join_piece {
 	u32 number;
 	u32 err;
 	u64 total, from;
-	u64 errors, notices, notes, floods, lost;
+	struct join_position position;
+	u64 lost;
 	const u8 *data;
 	u32 len;
 };

@@ -36,6 +36,34 @@ static void text_take(char *to, size_t size, const char *from, size_t from_size)
 	memset(to + n, 0, size - n);
 }
 
+/* Flags of a request that its QUERY has, too. */
+static const struct {
+	u32 request;
+	u32 query;
+} text_flags[] = {
+	{ PROTO_F_JSON, JQ_F_JSON },
+	{ PROTO_F_LINES, JQ_F_LINES },
+	{ PROTO_F_VERBOSE, JQ_F_VERBOSE },
+};
+
+static struct join_position position_of_log(const struct proto_log *log)
+{
+	return (struct join_position){
+		.errors = log->errors,
+		.notices = log->notices,
+		.notes = log->notes,
+		.floods = log->floods,
+	};
+}
+
+static void log_set_position(struct proto_log *log, const struct join_position *at)
+{
+	log->errors = at->errors;
+	log->notices = at->notices;
+	log->notes = at->notes;
+	log->floods = at->floods;
+}
+
 /* --- asking ----------------------------------------------------------------------------------- */
 
 static u32 query_what(u32 op)
@@ -45,8 +73,11 @@ static u32 query_what(u32 op)
 
 static u32 query_flags(u32 flags)
 {
-	return (flags & PROTO_F_JSON ? JQ_F_JSON : 0) | (flags & PROTO_F_LINES ? JQ_F_LINES : 0) |
-	       (flags & PROTO_F_VERBOSE ? JQ_F_VERBOSE : 0);
+	u32 i, ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(text_flags); i++)
+		ret |= flags & text_flags[i].request ? text_flags[i].query : 0;
+	return ret;
 }
 
 /* Ask for the next piece. */
@@ -61,10 +92,7 @@ static void query_send(struct fabric *f, struct text_query *q, u64 now)
 
 	if (q->op == PROTO_LOG) {
 		ask.qpn = q->log.qpn;
-		ask.errors = q->log.errors;
-		ask.notices = q->log.notices;
-		ask.notes = q->log.notes;
-		ask.floods = q->log.floods;
+		ask.position = position_of_log(&q->log);
 		text_take(ask.program, sizeof(ask.program), q->log.program, sizeof(q->log.program));
 		text_take(ask.node, sizeof(ask.node), q->log.node, sizeof(q->log.node));
 	}
@@ -217,10 +245,7 @@ static const char *piece_input(struct fabric *f, struct member *m, const u8 *bod
 		return NULL;
 	}
 	if (q->op == PROTO_LOG && !q->got) {
-		q->log.errors = t.errors;
-		q->log.notices = t.notices;
-		q->log.notes = t.notes;
-		q->log.floods = t.floods;
+		log_set_position(&q->log, &t.position);
 		q->log.lost = t.lost;
 	}
 	q->got += t.len;
@@ -240,6 +265,15 @@ void join_answer_by(struct fabric *f, join_make_text *make)
 		f->join->make_text = make;
 }
 
+static u32 request_flags(u32 query_flags)
+{
+	u32 i, ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(text_flags); i++)
+		ret |= query_flags & text_flags[i].query ? text_flags[i].request : 0;
+	return ret;
+}
+
 /* Make the text that a member asks for. Return: 0 or -errno. */
 static int answer_make(struct fabric *f, struct text_answer *a)
 {
@@ -247,18 +281,12 @@ static int answer_make(struct fabric *f, struct text_answer *a)
 		[JQ_STATUS] = PROTO_STATUS, [JQ_LOG] = PROTO_LOG, [JQ_FAULTS] = PROTO_FAULT_LIST
 	};
 	const struct join_query *q = &a->query;
-	struct proto_msg m = { .op = ops[q->what] };
+	struct proto_msg m = { .op = ops[q->what], .flags = request_flags(q->flags) };
 	struct stat st;
 
-	m.flags = (q->flags & JQ_F_JSON ? PROTO_F_JSON : 0) |
-		  (q->flags & JQ_F_LINES ? PROTO_F_LINES : 0) |
-		  (q->flags & JQ_F_VERBOSE ? PROTO_F_VERBOSE : 0);
 	if (q->what == JQ_LOG) {
 		m.log.qpn = q->qpn;
-		m.log.errors = q->errors;
-		m.log.notices = q->notices;
-		m.log.notes = q->notes;
-		m.log.floods = q->floods;
+		log_set_position(&m.log, &q->position);
 		text_take(m.log.program, sizeof(m.log.program), q->program, sizeof(q->program));
 		text_take(m.log.node, sizeof(m.log.node), q->node, sizeof(q->node));
 	}
@@ -306,10 +334,7 @@ static int answer_piece(struct fabric *f, struct member *m, struct join_piece *t
 		return ret;
 	t->len = (u32)ret;
 	t->total = a->len;
-	t->errors = a->log.errors;
-	t->notices = a->log.notices;
-	t->notes = a->log.notes;
-	t->floods = a->log.floods;
+	t->position = position_of_log(&a->log);
 	t->lost = a->log.lost;
 	return 0;
 }

@@ -91,7 +91,7 @@ static void tell(struct world_sock *s, u32 err, u64 total, u64 from, const char 
 				.err = err,
 				.total = total,
 				.from = from,
-				.errors = 7,
+				.position.errors = 7,
 				.data = (const u8 *)data,
 				.len = (u32)strlen(data) };
 	static u8 body[JOIN_PIECE + JOIN_PIECE_MAX];
@@ -177,7 +177,7 @@ static void test_member_gets_a_text_in_pieces(void)
 		CU_ASSERT_EQUAL(p->piece.number, 9);
 		CU_ASSERT_EQUAL(p->piece.total, TEXT);
 		CU_ASSERT_EQUAL(p->piece.from, got);
-		CU_ASSERT_EQUAL(p->piece.errors, 5);
+		CU_ASSERT_EQUAL(p->piece.position.errors, 5);
 		CU_ASSERT_FATAL(p->piece.len > 0);
 		for (i = 0; i < p->piece.len; i++)
 			CU_ASSERT_EQUAL_FATAL((char)p->piece_data[i], text_byte(got + i));
@@ -295,7 +295,7 @@ static void test_process_gets_a_text(void)
 	CU_ASSERT_EQUAL(process_ask(&p, PROTO_LOG, "peer0"), -EINPROGRESS);
 	CU_ASSERT_EQUAL(s->peer->query.what, JQ_LOG);
 	CU_ASSERT_EQUAL(s->peer->query.flags, JQ_F_JSON);
-	CU_ASSERT_EQUAL(s->peer->query.errors, 3);
+	CU_ASSERT_EQUAL(s->peer->query.position.errors, 3);
 	CU_ASSERT_EQUAL(s->peer->query.from, 0);
 	tell(s, 0, 11, 0, "first ");
 	CU_ASSERT_EQUAL(process_answer(&p, &m, text, sizeof(text)), -1);
