@@ -199,9 +199,17 @@ void check_busy(enum vobj kind, const void *obj)
 	struct check_obj *c = check_obj_find(kind, obj);
 	struct ending_user user = { .obj = obj };
 
-	if (!c || (!check_obj_for_each(VOBJ_QP, ending_qp_uses, &user) &&
-		   !check_obj_for_each(VOBJ_MR, ending_mr_uses, &user)))
+	if (!c)
 		return;
+	/* Others, such as a window that is bound to a region, have no list here. */
+	if (!check_obj_for_each(VOBJ_QP, ending_qp_uses, &user) &&
+	    !check_obj_for_each(VOBJ_MR, ending_mr_uses, &user)) {
+		check_report(FINDING_OBJECT_DESTROY_BUSY,
+			     (struct check_other){ "created", c->stack },
+			     "%s%u is not destroyed (EBUSY): another object uses it",
+			     vobj_names[kind], c->ord);
+		return;
+	}
 	check_report(FINDING_OBJECT_DESTROY_BUSY,
 		     (struct check_other){ "user created", user.stack },
 		     "%s%u is not destroyed (EBUSY): %s%u uses it", vobj_names[kind], c->ord,

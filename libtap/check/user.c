@@ -235,12 +235,33 @@ static void check_call_registered(const struct ibv_mr *ibmr)
 		check_performance_registered(mr);
 }
 
+/* A call has failed, because others use the object that it should destroy. */
+static void check_call_busy(const struct tap_call *c)
+{
+	static const struct {
+		enum vcall call;
+		enum vobj kind;
+	} calls[] = {
+		{ VCALL_ibv_dealloc_pd, VOBJ_PD },   { VCALL_ibv_destroy_cq, VOBJ_CQ },
+		{ VCALL_ibv_destroy_srq, VOBJ_SRQ }, { VCALL_ibv_destroy_qp, VOBJ_QP },
+		{ VCALL_ibv_dereg_mr, VOBJ_MR },     { VCALL_ibv_free_dm, VOBJ_DM },
+		{ VCALL_ibv_close_xrcd, VOBJ_XRCD }, { VCALL_ibv_destroy_comp_channel, VOBJ_CH },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		if (c->call == calls[i].call)
+			check_busy(calls[i].kind, (void *)(uintptr_t)c->args[0]);
+}
+
 static void check_call_end(struct tap_call *c)
 {
 	const void *first = (void *)(uintptr_t)c->args[0];
 	struct check_obj *qp;
 
 	check_call_created(c);
+	if (c->failed == EBUSY)
+		check_call_busy(c);
 	switch (c->call) {
 	case VCALL_ibv_reg_mr:
 	case VCALL_ibv_reg_mr_iova:
@@ -259,18 +280,6 @@ static void check_call_end(struct tap_call *c)
 	case VCALL_ibv_get_async_event:
 	case VCALL_rdma_get_cm_event:
 		check_call_took_event(c);
-		break;
-	case VCALL_ibv_dealloc_pd:
-		if (c->failed == EBUSY)
-			check_busy(VOBJ_PD, first);
-		break;
-	case VCALL_ibv_destroy_cq:
-		if (c->failed == EBUSY)
-			check_busy(VOBJ_CQ, first);
-		break;
-	case VCALL_ibv_destroy_srq:
-		if (c->failed == EBUSY)
-			check_busy(VOBJ_SRQ, first);
 		break;
 	case VCALL_ibv_modify_qp:
 		check_call_modified(c);

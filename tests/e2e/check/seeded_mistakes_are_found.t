@@ -55,6 +55,7 @@ events CQ:EVENT:UNACKED event_unacked cq1 is destroyed with 1 event that nobody
 events CQ:EVENT:SURPLUS surplus cq1: 1 events are acknowledged that were never taken
 events OBJECT:EVENT:UNACKED async_unacked qp[12] is destroyed with 1 event that nobody
 seeded OBJECT:DESTROY:BUSY busy pd1 is not destroyed \(EBUSY\): qp2 uses it
+seeded OBJECT:DESTROY:BUSY busy_window mr2 is not destroyed \(EBUSY\): another object uses it
 seeded CQ:SIZE:OUTSTANDING cq_small cq1 has [0-9]* entries, and
 seeded QP:MODIFY:INVALID modify qp1, .*RESET: attr_mask lacks .*ACCESS_FLAGS
 seeded WR:LKEY:INVALID lkey_outside qp1, wr_id 0x1: sg_list\[0\] .* it ends 16 bytes after mr1

@@ -50,6 +50,32 @@ static void seed_busy(struct seed *s)
 	seed_close(s);
 }
 
+/* A window is bound to the region. */
+static void seed_busy_window(struct seed *s)
+{
+	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_BIND_MW }, *bad;
+	struct ibv_mr *mr;
+	struct ibv_mw *mw;
+
+	seed_open(s, 32);
+	mr = ibv_reg_mr(s->pd, s->buf, SEED_BUF, LW | MB);
+	mw = ibv_alloc_mw(s->pd, IBV_MW_TYPE_2);
+	seed_must(mr && mw, "objects");
+	wr.send_flags = IBV_SEND_SIGNALED;
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info.mr = mr;
+	wr.bind_mw.bind_info.addr = (uintptr_t)s->buf;
+	wr.bind_mw.bind_info.length = 64;
+	wr.bind_mw.bind_info.mw_access_flags = RW;
+	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "bind");
+	if (s->wrong)
+		seed_must(ibv_dereg_mr(mr) == EBUSY, "ibv_dereg_mr");
+	seed_must(!ibv_dealloc_mw(mw) && !ibv_dereg_mr(mr), "end");
+	seed_close(s);
+}
+
 static void seed_cq_small(struct seed *s)
 {
 	int i;
@@ -200,6 +226,7 @@ static const struct seed_case seeds[] = {
 	{ "dereg_outstanding", seed_dereg_outstanding },
 	{ "dereg_posted", seed_dereg_posted },
 	{ "busy", seed_busy },
+	{ "busy_window", seed_busy_window },
 	{ "rights", seed_rights },
 	{ "cq_small", seed_cq_small },
 	{ "leak", seed_leak },
