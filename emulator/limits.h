@@ -83,6 +83,7 @@ struct hca_limits {
 	u32 max_tso; /* bytes; 0: none */
 	u32 rate_limit_min, rate_limit_max; /* kbit/s of a RAW_PACKET QP; 0: none */
 	u32 comp_vectors;
+	u32 qp_cache; /* queue pairs that the device can use at once at full speed; 0: not known */
 	u32 pkeys;
 	u32 vendor_id, part_id, hw_ver;
 };

@@ -206,6 +206,7 @@ static const struct key keys[] = {
 	NUM(rate_limit_min),
 	NUM(rate_limit_max),
 	NUM(comp_vectors),
+	{ "qp_cache", KEY_U32, AT(lim.qp_cache), 0, COUNT_MAX(HCA_MAX_QP), NULL },
 };
 
 /** struct reader - the position in a profile. @given: a bit for each key that had a line. */

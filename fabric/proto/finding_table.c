@@ -165,6 +165,13 @@ const struct finding_def finding_defs[FINDING_COUNT] = {
 					       "Use the object in one thread, protect it by a "
 					       "mutex, or create it without the flag or thread "
 					       "domain" },
+	[FINDING_QP_CACHE_EXCEEDED] = { "QP:CACHE:EXCEEDED", FINDING_INFO,
+					"More queue pairs are used than the device keeps at hand",
+					"rdmaemu-profile(5), qp_cache: the state of other queue "
+					"pairs is fetched from the host's memory",
+					"Share connections between threads, or use datagrams, "
+					"XRC, or fewer queue pairs for each peer",
+					"perf" },
 	[FINDING_QP_DESTROY_OUTSTANDING] = { "QP:DESTROY:OUTSTANDING", FINDING_WARNING,
 					     "A QP is destroyed before the completions of its send "
 					     "requests were polled",

@@ -155,6 +155,18 @@ SHIM_EXPORT const char *ibv_get_device_name(struct ibv_device *device)
 	return device->name;
 }
 
+u32 rdmaemu_qp_cache(const struct ibv_device *device)
+{
+	u32 i, figure = 0;
+
+	pthread_mutex_lock(&devices_lock);
+	for (i = 0; i < n_devices; i++)
+		if (devices[i] && device == &devices[i]->dev)
+			figure = devices[i]->info.lim.qp_cache;
+	pthread_mutex_unlock(&devices_lock);
+	return figure;
+}
+
 static const struct shim_device *shim_device_of(const struct ibv_device *device)
 {
 	const struct shim_device *d = (const struct shim_device *)device;

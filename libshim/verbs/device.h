@@ -47,6 +47,11 @@ struct shim_context {
 const struct hca_dev *shim_device_now(const struct shim_context *ctx, struct hca_dev *buf);
 /** shim_device_by_index() - the device with that index in the HCA, or NULL with errno. */
 struct shim_device *shim_device_by_index(u32 index);
+/**
+ * rdmaemu_qp_cache() - how many queue pairs a device can use at once at full speed, as its profile
+ * says, for the checker. Return: 0: that is not known, or it is no device of the fabric
+ */
+SHIM_EXPORT u32 rdmaemu_qp_cache(const struct ibv_device *device);
 /** shim_devices_forget() - in a forked child: list the devices again at next use. */
 void shim_devices_forget(void);
 

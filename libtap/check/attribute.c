@@ -86,6 +86,12 @@ static void attribute_qp_stopped(const struct check_obj *qp)
 	check_guard_remove_qp(qp);
 }
 
+static void attribute_qp_reset(struct check_obj *qp)
+{
+	check_performance_unused(qp);
+	check_qp_clear(qp);
+}
+
 static void attribute_show(struct check_obj *qp)
 {
 	pthread_mutex_lock(&qp->qp.lock);
@@ -111,7 +117,7 @@ void check_modify_done(const struct tap_call *c)
 	if (!(mask & IBV_QP_STATE))
 		return;
 	if (attr->qp_state == IBV_QPS_RESET)
-		check_qp_clear(qp);
+		attribute_qp_reset(qp);
 	else if (attr->qp_state == IBV_QPS_ERR)
 		attribute_qp_stopped(qp);
 	else if (attr->qp_state == IBV_QPS_RTR)

@@ -136,6 +136,8 @@ void check_srq_gone(struct check_obj *srq);
 void check_performance_break(void);
 /** check_performance_added() - a send request was added to its queue. */
 void check_performance_added(struct check_obj *qp, const struct check_wr *wr);
+/** check_performance_unused() - the queue pair is reset, or about to be forgotten. */
+void check_performance_unused(struct check_obj *qp);
 /** check_performance_payload() - it has data segments, and reads them. */
 void check_performance_payload(struct check_obj *qp, const struct check_wr *wr);
 /** check_performance_post() - a post has begun, of one request or of several. */

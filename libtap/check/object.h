@@ -122,11 +122,13 @@ struct check_queue {
 /**
  * struct check_performance - what a queue pair has seen: @signaled requests, one after the other,
  *	while others were outstanding; @small requests that would be inline; @unaligned segments
+ * @used: it has posted a send request, and counts among the queue pairs in use
  */
 struct check_performance {
 	u32 signaled;
 	u32 small;
 	u32 unaligned;
+	bool used;
 };
 
 /**
@@ -252,11 +254,13 @@ struct check_ah {
 /**
  * struct check_ctx - @asked_device, @asked_port: by ibv_query_device(), ibv_query_port()
  * @reads_events: by ibv_get_async_event()
+ * @qps_used: queue pairs that have posted send requests
  */
 struct check_ctx {
 	bool asked_device;
 	bool asked_port;
 	bool reads_events;
+	u32 qps_used;
 };
 
 /**

@@ -4,6 +4,7 @@
  * many times in a row or in all, at the call that reaches that number.
  */
 #include "libtap/check/checks.h"
+#include "libtap/next_symbol.h"
 
 #define PERFORMANCE_TIMES	  256u
 #define PERFORMANCE_REGISTRATIONS 64u
@@ -51,8 +52,47 @@ static void performance_check_signal(struct check_obj *qp, const struct check_wr
 			     qp->ord, p->signaled);
 }
 
+/* The figure of the profile, which only a device of the emulator has. */
+static u32 performance_qp_cache(const struct check_obj *qp)
+{
+	const struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
+	static void *slot;
+	u32 (*figure)(const struct ibv_device *) =
+		(__typeof__(figure))tap_next_symbol_loaded(&slot, "rdmaemu_qp_cache");
+
+	return figure ? figure(ibqp->context->device) : 0;
+}
+
+static void performance_count_qp(struct check_obj *qp)
+{
+	struct check_obj *ctx = check_obj_of(qp->tap->ctx_obj);
+	u32 cache, n;
+
+	if (likely(qp->qp.performance.used) || !ctx)
+		return;
+	qp->qp.performance.used = true;
+	n = __atomic_add_fetch(&ctx->ctx.qps_used, 1, __ATOMIC_RELAXED);
+	cache = performance_qp_cache(qp);
+	if (cache && n == cache + 1)
+		check_report(FINDING_QP_CACHE_EXCEEDED, none,
+			     "qp%u is queue pair %u of ctx%u that is in use, and its device keeps "
+			     "%u at hand",
+			     qp->ord, n, ctx->ord, cache);
+}
+
+void check_performance_unused(struct check_obj *qp)
+{
+	struct check_obj *ctx = check_obj_of(qp->tap->ctx_obj);
+
+	if (ctx && qp->qp.performance.used)
+		__atomic_fetch_sub(&ctx->ctx.qps_used, 1, __ATOMIC_RELAXED);
+	qp->qp.performance.used = false;
+}
+
 void check_performance_added(struct check_obj *qp, const struct check_wr *wr)
 {
+	if (check_report_is_on(FINDING_QP_CACHE_EXCEEDED))
+		performance_count_qp(qp);
 	if (check_report_is_on(FINDING_QP_SIGNAL_EACH))
 		performance_check_signal(qp, wr);
 }

@@ -313,6 +313,12 @@ static void check_region_gone(const struct check_obj *mr)
 		check_board_region_gone(mr);
 }
 
+static void check_queue_pair_gone(struct check_obj *qp)
+{
+	check_performance_unused(qp);
+	check_qp_gone(qp);
+}
+
 static void check_object_gone(struct tap_obj *o)
 {
 	struct check_obj *c = check_obj_of(o);
@@ -320,7 +326,7 @@ static void check_object_gone(struct tap_obj *o)
 	if (!c)
 		return;
 	if (o->kind == VOBJ_QP)
-		check_qp_gone(c);
+		check_queue_pair_gone(c);
 	else if (o->kind == VOBJ_MR)
 		check_region_gone(c);
 	else if (o->kind == VOBJ_SRQ)

@@ -174,6 +174,13 @@ seeds <<'END'
 states QP:PKEY:PEER pkey qp2 has P_Key 0xffff, and its peer qp1 has 0x8001: each drops the packets of the other one
 END
 check "its end" "$RDMAEMU" fabric stop --fabric partitions
+echo 'qp_cache 1' >"$TEST_DIR/cache.conf"
+check "a device with one queue pair at hand" "$RDMAEMU" fabric start --fabric cache --profile "$TEST_DIR/cache.conf"
+CHECK=(--fabric cache --check=QP:CACHE:EXCEEDED)
+seeds <<'END'
+performance QP:CACHE:EXCEEDED qp_cache qp2 is queue pair 2 of ctx1 that is in use, and its device keeps 1 at hand
+END
+check "its end" "$RDMAEMU" fabric stop --fabric cache
 CHECK=(--check)
 # The context, PD, channel, CQ, MR, and two QPs of one line, which a compiler may make two places of.
 check "OBJECT:LEAK:EXIT: leak" seed seeded OBJECT:LEAK:EXIT leak "qp[12] exists when the program ends" "[67]"

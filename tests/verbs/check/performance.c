@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Habits that cost speed. */
+#include "tests/lib/c/rc_qps.h"
 #include "tests/lib/c/seed.h"
 
 #include <stddef.h>
@@ -107,6 +108,23 @@ static void seed_poll_single(struct seed *s)
 	seed_close(s);
 }
 
+/* The profile of the test has one queue pair at hand. */
+static void seed_qp_cache(struct seed *s)
+{
+	struct ibv_sge sge;
+	int i;
+
+	seed_open(s, 32);
+	sge = (struct ibv_sge){ (uintptr_t)s->buf, 64, s->mr->lkey };
+	for (i = 0; i < 2; i++) {
+		seed_must(!rc_qps_send(s->qp[i && s->wrong], IBV_WR_RDMA_WRITE, (uint64_t)i, sge,
+				       s->buf + 1024, s->mr->rkey),
+			  "post");
+		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "status");
+	}
+	seed_close(s);
+}
+
 /* The twin registers other memory each time. */
 static void seed_registered(struct seed *s)
 {
@@ -126,6 +144,7 @@ static const struct seed_case seeds[] = {
 	{ "signal_each", seed_signal_each }, { "inline_unused", seed_inline_unused },
 	{ "unaligned", seed_unaligned },     { "post_single", seed_post_single },
 	{ "poll_single", seed_poll_single }, { "registered", seed_registered },
+	{ "qp_cache", seed_qp_cache },
 };
 
 int main(int argc, char **argv)
