@@ -79,6 +79,7 @@ enum journal_cause {
 	CAUSE_NO_MAD, /* not a CM message, on QP 1 */
 	CAUSE_NO_WAY, /* no connection to the destination fabric */
 	CAUSE_SENDER_GONE, /* the sending process has ended, and its memory with it */
+	CAUSE_SOCKET, /* errno with which a wire's socket has refused it */
 	CAUSE_PACKET, /* an injected packet is malformed or unusable: enum packet_fault */
 	/* reasons of retransmissions and of the responder's answers */
 	CAUSE_TIMEOUT, /* no ACK in time */

@@ -140,6 +140,7 @@ const char *journal_cause_name(u32 cause)
 		[CAUSE_NO_MAD] = "no_mad",
 		[CAUSE_NO_WAY] = "no_way",
 		[CAUSE_SENDER_GONE] = "sender_gone",
+		[CAUSE_SOCKET] = "socket",
 		[CAUSE_PACKET] = "packet",
 		[CAUSE_TIMEOUT] = "timeout",
 		[CAUSE_SEQ_NAK] = "seq_nak",

@@ -5,6 +5,7 @@
 #include "emulator/mad.h"
 #include "emulator/packet_fault.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -257,6 +258,12 @@ static void text_cause(struct text *t, const struct hca *hca, u32 cause, u32 inf
 		break;
 	case CAUSE_QP_STATE:
 		text_printf(t, "the QP there is in %s", ib_qp_state_name(info));
+		break;
+	case CAUSE_SOCKET:
+		text_printf(t, "%s: %s",
+			    info == EMSGSIZE ? "longer than the way to its host allows"
+					     : "the host's network refuses it",
+			    strerror((int)info));
 		break;
 	case CAUSE_PACKET:
 		text_printf(t, "%s", packet_fault_text(info));

@@ -171,8 +171,11 @@ static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct c
 	u32 n = burst_packets(b), sent;
 	struct watch *by;
 
+	w->refused = 0;
 	sent = wire_send_packets(f, w, v, part && w->part_sent < n ? w->part_sent : 0, &by);
 	w->part_sent = 0;
+	if (w->refused)
+		journal_drop(&f->engine, b, CAUSE_SOCKET, (u32)w->refused);
 	if (sent >= n)
 		return 0;
 	w->part_qpn = b->src_qpn;

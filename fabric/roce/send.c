@@ -178,6 +178,8 @@ static u32 frames_lose(struct frames_out *o, u32 n)
 	/* Without a piece it is an ICMP error of an earlier datagram, or the like. */
 	if (n > 1 && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP))
 		frames_end_runs(o);
+	else
+		o->w->refused = errno;
 	o->w->n.lost_refused += n;
 	return n;
 }

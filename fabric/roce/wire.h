@@ -137,6 +137,7 @@ struct roce_flow {
  * struct roce_wire - a wire.
  * @dev, @port: the port that has its address
  * @full: of the socket that was full; NULL: none
+ * @refused: errno with which a socket has refused a datagram of the latest burst; 0: none
  * @sums: what box.w sends has UDP checksums
  */
 struct roce_wire {
@@ -144,6 +145,7 @@ struct roce_wire {
 	char text[INET6_ADDRSTRLEN];
 	u32 dev, port;
 	struct watch *full;
+	int refused;
 	bool sums;
 	struct roce_flow flow[ROCE_FLOWS];
 	/* The burst that was sent in part before the socket was full. */
