@@ -22,6 +22,7 @@ refuses() {
 
 check "an address of another host is refused" refuses "no RoCE port of this fabric" --roce 192.0.2.9
 check "so is an interface that does not exist" refuses "veth9 is no IP address" --roce veth9
+check "so is an InfiniBand port" refuses "no RoCE port of this fabric" --profile infiniband --roce 192.0.2.1
 check "so is --listen with it" refuses "cannot be combined" --roce 192.0.2.1 --listen 127.0.0.1:0
 check "A has a wire at its address" on_a fabric start --roce 192.0.2.1
 taken() {
