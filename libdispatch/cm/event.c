@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 
 CM_EXPORT(int, rdma_get_cm_event, struct rdma_event_channel *channel, struct rdma_cm_event **event);
 CM_EXPORT(int, rdma_ack_cm_event, struct rdma_cm_event *event);
@@ -112,7 +111,7 @@ int both_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_ev
 {
 	enum cm_side within = cm_side_of(channel);
 	struct cm_both_channel *c;
-	struct epoll_event ev;
+	struct pollfd ready = { .events = POLLIN };
 	int flags;
 
 	if (within != SIDE_NONE)
@@ -132,7 +131,9 @@ int both_rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_ev
 			errno = EAGAIN;
 			return -1;
 		}
-		if (epoll_wait(channel->fd, &ev, 1, -1) < 0)
+		/* Unlike epoll_wait(2) it goes on after the program was stopped, as a read(2). */
+		ready.fd = channel->fd;
+		if (poll(&ready, 1, -1) < 0)
 			return -1;
 	}
 	return 0;

@@ -50,6 +50,20 @@ done
 check "synchronous identifiers" all_ok app_cm_sync local
 check "threads" all_ok app_cm_threads
 
+# A shell's Ctrl-Z, or a debugger; the program waits for events most of the time.
+stopped() {
+	# shellcheck disable=SC2016
+	on 1 sh -c 'rping -s -a 10.77.0.1 -p "$0" -C 2 & server=$!
+		for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+			sleep 0.2; kill -STOP $server; sleep 0.01; kill -CONT $server || exit
+		done
+		rping -c -a 10.77.0.1 -p "$0" -C 2 && wait $server' "$(free_port)" >"$TEST_DIR/stopped" 2>&1 &&
+		! grep "Interrupted" "$TEST_DIR/stopped" && return
+	cat "$TEST_DIR/stopped"
+	return 1
+}
+check "a program that is stopped, and continues" stopped
+
 # --- real programs
 
 # packets FABRIC - how many its devices have sent
