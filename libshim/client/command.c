@@ -115,17 +115,25 @@ static int cmd_exec_isolated(struct hca_cmd *cmd)
 }
 
 /*
- * An isolated client cannot keep the fabric process waiting, but can have it leave copies to the
- * helper thread. The answer to a command, which need not exist, tells that no other copy is under
- * way.
+ * Return when the fabric process has begun what this process had posted, and every copy of before
+ * has ended: it answers a command, which need not exist, after that.
  */
-static void isolated_hold(void)
+static void isolated_settle(void)
 {
 	struct hca_cmd none = { .op = CMD_COUNT };
 
-	store_release(&shim.seg->lent.held, 1);
 	if (shim.live && !load_relaxed(&shim.fatal))
 		(void)cmd_exec_isolated(&none);
+}
+
+/*
+ * An isolated client cannot keep the fabric process waiting, but can have it leave copies to the
+ * helper thread.
+ */
+static void isolated_hold(void)
+{
+	store_release(&shim.seg->lent.held, 1);
+	isolated_settle();
 }
 
 int shim_cmd_hold(void)
@@ -253,10 +261,11 @@ static bool has_unsettled_sends(const struct hca *hca, u32 slot)
 {
 	u32 i, last = load_relaxed(&hca->tab[TAB_QP].high);
 
-	if (slot != ANY_SLOT)
+	if (slot != ANY_SLOT && slot != ANY_UD_SLOT)
 		return slot < HCA_MAX_QP && qp_has_unsettled_sends(hca, slot);
 	for (i = 0; i < last && i < HCA_MAX_QP; i++)
-		if (hca->qp[i].type == QPT_UD && qp_has_unsettled_sends(hca, i))
+		if ((slot == ANY_SLOT || hca->qp[i].type == QPT_UD) &&
+		    qp_has_unsettled_sends(hca, i))
 			return true;
 	return false;
 }
@@ -285,4 +294,13 @@ void shim_sends_settle(u32 slot)
 	}
 	if (took > SETTLE_NS)
 		store_relaxed(&more, left - min_u64(left, took - SETTLE_NS));
+}
+
+/* A device also sends what a program posts right before exit(3). */
+static __attribute__((destructor)) void sends_settle_at_exit(void)
+{
+	if (!shim.isolated)
+		shim_sends_settle(ANY_SLOT);
+	else if (load_relaxed(&shim.seg->db_any))
+		isolated_settle();
 }

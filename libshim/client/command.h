@@ -31,9 +31,10 @@ bool shim_engine_poke(void);
 void shim_engine_drain(void);
 /**
  * shim_sends_settle() - give the fabric process time to begin what only it can send, within limits.
- * @slot: slot of the QP; ANY_SLOT: all UD QPs of this process
+ * @slot: slot of the QP; ANY_SLOT: all QPs of this process; ANY_UD_SLOT: its UD QPs
  */
-#define ANY_SLOT (~0u)
+#define ANY_SLOT    (~0u)
+#define ANY_UD_SLOT (~1u)
 void shim_sends_settle(u32 slot);
 
 #endif

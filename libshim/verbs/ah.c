@@ -57,7 +57,7 @@ ERRNO_EXPORT(ibv_destroy_ah, (struct ibv_ah * ibah), (ibah))
 		return errno;
 	if (!ctx)
 		return shim_unknown(ibah);
-	shim_sends_settle(ANY_SLOT);
+	shim_sends_settle(ANY_UD_SLOT);
 	if (lim_is_efa(&ctx->dev->info.lim))
 		shim_ahn_put(ctx, ah->ahn);
 	return shim_obj_end(ctx, ah, &ah->magic, CMD_DESTROY_AH, ibah->handle);

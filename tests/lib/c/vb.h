@@ -145,6 +145,11 @@ void vb_close_two(struct vb_side *a, struct vb_side *b);
 const char *vb_addr(const struct vb_side *s, bool v6);
 /** vb_call() - run @fn on @s with a copy of @arg, which is brought back. */
 int vb_call(struct vb_side *s, vb_fn fn, void *arg, size_t len);
+/**
+ * vb_call_last() - the same for @fn that ends its process, which a side of its own has. The side is
+ * closed then. Return: the exit status, or -1.
+ */
+int vb_call_last(struct vb_side *s, vb_fn fn, void *arg, size_t len);
 
 /* --- vb_side.c: objects. Return 0 or the errno value of the verb that failed. */
 

@@ -84,19 +84,26 @@ struct vb_side *vb_fork(void)
 	return s;
 }
 
+static void call_send(struct vb_side *s, struct call *c, vb_fn fn, const void *arg, size_t len)
+{
+	if (len > VB_ARG)
+		die("an argument of %zu bytes", len);
+	c->fn = fn;
+	c->len = len;
+	if (len)
+		memcpy(c->arg, arg, len);
+	if (!transfer(s->fd, c, sizeof(*c), true))
+		die("the other side has gone");
+}
+
 int vb_call(struct vb_side *s, vb_fn fn, void *arg, size_t len)
 {
 	static struct call c;
 
 	if (s->fd < 0)
 		return fn(s, arg);
-	if (len > VB_ARG)
-		die("an argument of %zu bytes", len);
-	c.fn = fn;
-	c.len = len;
-	if (len)
-		memcpy(c.arg, arg, len);
-	if (!transfer(s->fd, &c, sizeof(c), true) || !transfer(s->fd, &c, sizeof(c), false))
+	call_send(s, &c, fn, arg, len);
+	if (!transfer(s->fd, &c, sizeof(c), false))
 		die("the other side has gone");
 	if (len)
 		memcpy(arg, c.arg, len);
@@ -152,6 +159,20 @@ void vb_close(struct vb_side *s)
 	}
 	munmap(s->buf, VB_BUF);
 	free(s);
+}
+
+int vb_call_last(struct vb_side *s, vb_fn fn, void *arg, size_t len)
+{
+	static struct call c;
+	int status;
+
+	call_send(s, &c, fn, arg, len);
+	if (waitpid(s->pid, &status, 0) != s->pid)
+		die("waitpid: %s", strerror(errno));
+	close(s->fd);
+	munmap(s->buf, VB_BUF);
+	free(s);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 const char *vb_addr(const struct vb_side *s, bool v6)
