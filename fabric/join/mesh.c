@@ -234,6 +234,20 @@ static void mesh_shift_deadlines(struct join *j, u64 now, u64 away)
 	}
 }
 
+/* When to connect next: connections that were just closed may have set that. */
+static u64 mesh_next_dial(const struct join *j)
+{
+	u64 next = NEVER;
+	u32 i;
+
+	for (i = 0; i < j->n_targets; i++)
+		next = min_u64(next, j->target[i].next_try);
+	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
+		if (j->member[i] && !j->member[i]->conn)
+			next = min_u64(next, j->member[i]->next_try);
+	return next;
+}
+
 u64 join_tick(struct fabric *f)
 {
 	struct join *j = f->join;
@@ -251,16 +265,14 @@ u64 join_tick(struct fabric *f)
 		mesh_report_starter(f, now);
 	next = min_u64(j->ready_by, admission_tick(f, now));
 	next = min_u64(next, forward_tick(f, now));
-	for (i = 0; i < j->n_targets; i++) {
+	for (i = 0; i < j->n_targets; i++)
 		if (now >= j->target[i].next_try)
 			mesh_dial_target(f, &j->target[i]);
-		next = min_u64(next, j->target[i].next_try);
-	}
 	for (i = 0; i < JOIN_MAX_MEMBERS; i++)
 		if (j->member[i])
 			next = min_u64(next, mesh_tick_member(f, j->member[i], now));
 	for (i = 0; i < j->n_conns; i++)
 		if (j->conn[i].state != JC_FREE)
 			next = min_u64(next, mesh_tick_conn(f, &j->conn[i], now));
-	return j->due ? now : next;
+	return j->due ? now : min_u64(next, mesh_next_dial(j));
 }

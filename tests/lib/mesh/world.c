@@ -330,7 +330,7 @@ void world_turn(u64 ns)
 	world.clock += ns;
 	world.m->clock = world.clock;
 	world_work(f);
-	join_tick(f);
+	world.next = join_tick(f);
 	join_texts_tick(f);
 	world_serve_sockets(f);
 	world_check();

@@ -66,6 +66,7 @@ struct world {
 	struct watch *listener;
 	u32 listener_events;
 	u64 clock; /* real time, ns */
+	u64 next; /* when join_tick() wants to be called again, at the latest */
 	u32 n_random; /* random numbers drawn */
 	u64 proven; /* a bit for each id that has shown the token */
 	u64 n_notes;

@@ -257,6 +257,42 @@ static void test_another_fabric_at_a_told_address_gets_no_proof(void)
 	}
 }
 
+/* The connection with a target that accepts and says nothing. */
+static struct world_sock *target_dialled(void)
+{
+	struct target *t = &world.f->join->target[0];
+	u32 i;
+
+	t->resolve.fd = -1;
+	t->next_try = 0;
+	t->n_addrs = 1;
+	world_address(FAR, &t->addr[0]);
+	world.f->join->n_targets = 1;
+	world_turn(NSEC_PER_SEC / 100);
+	for (i = 0; i < WORLD_SOCKS; i++)
+		if (world.sock[i].state == SOCK_DIALS) {
+			world_answer(&world.sock[i], 0);
+			return &world.sock[i];
+		}
+	CU_FAIL_FATAL("it does not connect");
+	return NULL;
+}
+
+/* A hub that is too busy to answer: nothing else may wake the loop of who wants to join. */
+static void test_silent_target_is_tried_again(void)
+{
+	struct world_sock *s;
+	u32 turn;
+
+	begin();
+	s = target_dialled();
+	for (turn = 0; turn < 20 && world_conn(s); turn++)
+		world_turn(NSEC_PER_SEC / 2);
+	CU_ASSERT_PTR_NULL(world_conn(s));
+	CU_ASSERT_TRUE(world.next <= world.clock + JOIN_RETRIES_NS);
+	end();
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -274,6 +310,7 @@ int main(void)
 		{ "members share a holding", test_members_share_a_holding },
 		{ "another fabric at a told address gets no proof",
 		  test_another_fabric_at_a_told_address_gets_no_proof },
+		{ "a target that is silent is tried again", test_silent_target_is_tried_again },
 		{ NULL, NULL },
 	};
 
