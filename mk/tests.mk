@@ -141,6 +141,7 @@ $(TAP_UNITS): $(call objs,$(wildcard libtap/*.c) $(call sources,traces/calls) li
 $(filter-out $(U)/libtap/users/%,$(TAP_UNITS)): $(call objs,tests/lib/c/tap_stub.c)
 $(U)/libtap/check/test_stack: $(call objs,libtap/check/stack.c)
 $(U)/libtap/users/test_device_mask: $(call objs,libtap/users/device_mask.c)
+$(U)/libtap/users/test_request_log: $(call objs,libtap/users/request_log.c tests/lib/c/tap_stub.c)
 
 # Those of traces/.
 TRACE_UNITS := $(addprefix $(U)/traces/,formats/test_roce formats/test_roce_crc32 formats/test_roce_parse formats/test_pcapng formats/test_capture_file \

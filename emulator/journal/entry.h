@@ -196,7 +196,9 @@ struct journal_who {
  * @more: further entries like this one, which it counts; @until: time of the last of them
  * @counted: hca.flood_seq when it counted the last of them
  * @counted_in: 0, or how far before this entry is the one that counts it
- * @call: name of the function, if @optype is JOP_CALL; @args: its arguments, "": unknown
+ * @call: name of the function, if @optype is JOP_CALL
+ * @args: the arguments of the call, or what is known of the work request; "": unknown
+ * @counters: which counters of a real device's ports have grown meanwhile
  */
 struct journal_entry {
 	u64 ts;
@@ -233,6 +235,7 @@ struct journal_entry {
 	struct journal_key key;
 	char call[JOURNAL_NAME];
 	char args[JOURNAL_ARGS];
+	char counters[JOURNAL_ARGS];
 };
 
 /**

@@ -119,6 +119,13 @@ static const char *mad_name(u32 attr)
 	return attr >= MAD_REQ && attr < MAD_ATTR_END ? names[attr - MAD_REQ] : "MAD";
 }
 
+/* The request of a program on a real device. */
+static void text_request(struct text *t, const struct journal_entry *j)
+{
+	if (j->args[0])
+		text_printf(t, "(%.*s)", (int)sizeof(j->args), j->args);
+}
+
 void journal_op_text(const struct journal_entry *j, char *buf, size_t size)
 {
 	struct text t = { buf, size };
@@ -127,9 +134,11 @@ void journal_op_text(const struct journal_entry *j, char *buf, size_t size)
 	switch (j->optype) {
 	case JOP_WR:
 		text_printf(&t, "%s", ib_wr_opcode_name(j->opcode));
+		text_request(&t, j);
 		break;
 	case JOP_RECV:
 		text_printf(&t, "RECV");
+		text_request(&t, j);
 		break;
 	case JOP_WIRE:
 		text_wire_op(&t, j->opcode & 0xff, j->opcode >> 8, j->n);
@@ -424,6 +433,9 @@ static void text_why(struct text *t, const struct hca *hca, const struct journal
 			    j->dev < hca->n_devs ? hca->dev[j->dev].name : "?", j->port);
 	if (j->kind != JRN_GONE && j->kind != JRN_UNSEEN && j->kind != JRN_AMBIGUOUS)
 		text_cause(t, hca, j->cause, j->info, &j->key, rule);
+	if (j->counters[0])
+		text_printf(t, "; counters of the device: %.*s", (int)sizeof(j->counters),
+			    j->counters);
 }
 
 /* A flood of entries that are alike. */

@@ -88,11 +88,21 @@ static bool real_is_given(const struct opts *o, opt_set set, enum opt_level leve
 	return false;
 }
 
+/* Whether the run prints its journal at its end. */
+static bool real_prints_journal(const struct opts *o)
+{
+	return o->explain || o->junit[0] || o->tap[0] || o->report[0];
+}
+
+bool real_keeps_requests(const struct opts *o)
+{
+	return real_prints_journal(o) || !o->scenario[0];
+}
+
 /* Whether the options ask for a fabric: for rules, or for a journal. */
 static bool real_wants_fabric(const struct opts *o)
 {
-	return o->explain || o->junit[0] || o->tap[0] || o->report[0] ||
-	       real_is_given(o, REAL_RULE_OPTIONS, real_min_level()) ||
+	return real_prints_journal(o) || real_is_given(o, REAL_RULE_OPTIONS, real_min_level()) ||
 	       (o->real == REAL_YES && real_is_given(o, REAL_FABRIC_OPTIONS, LEVEL_FLAG));
 }
 

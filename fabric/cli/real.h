@@ -27,4 +27,10 @@ int real_choose(struct opts *o, const char *verb, bool must, bool may_have_fabri
  */
 int real_run(const struct opts *o, char **argv);
 
+/**
+ * real_keeps_requests() - whether the journal of a run on real devices is to describe the requests
+ * that fail, which costs each post something: not if the run has a fabric only for its rules.
+ */
+bool real_keeps_requests(const struct opts *o);
+
 #endif

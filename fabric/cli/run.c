@@ -130,13 +130,15 @@ int run_preload(const char *lib)
 }
 
 /* Set the environment of a run on real devices with rules: the tap, and where the rules are. */
-static int run_set_real_env(const struct fabric_paths *p)
+static int run_set_real_env(const struct opts *o, const struct fabric_paths *p)
 {
 	char lib[PATH_MAX];
 
 	if (run_find_tap(lib))
 		return -1;
-	return run_preload(lib) || setenv(PROTO_REAL_ENV, p->sock, 1)
+	return run_preload(lib) || setenv(PROTO_REAL_ENV, p->sock, 1) ||
+			       setenv(PROTO_REAL_REQUESTS_ENV, real_keeps_requests(o) ? "1" : "0",
+				      1)
 		       ? print_error("environment: %s", strerror(errno))
 		       : 0;
 }
@@ -185,7 +187,7 @@ static int run_set_env(const struct opts *o, const struct fabric_paths *p,
 	char tree[PATH_MAX], sock[PATH_MAX], number[16];
 
 	if (o->real == REAL_RULES)
-		return run_set_real_env(p);
+		return run_set_real_env(o, p);
 	if (statedir_node_sysfs(tree, p->sysfs, o->node))
 		return print_error("path %s/nodes/... is too long", p->sysfs);
 	snprintf(sock, sizeof(sock), "%s", p->sock);

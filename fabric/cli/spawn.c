@@ -154,11 +154,11 @@ static void spawn_exec(const struct opts *o, const struct fabric_paths *p, const
 static void __attribute__((noreturn))
 spawn_grandchild(const struct opts *o, const struct fabric_paths *p, bool stay, int ready, int lock)
 {
-	static const char *const vars[] = { "LD_PRELOAD",     PROTO_ENV,
-					    PROTO_SYSFS_ENV,  PROTO_RUN_ENV,
-					    PROTO_REAL_ENV,   PROTO_REAL_RUN_ENV,
-					    "RDMAEMU_RECORD", FINDING_DIR_ENV,
-					    PROTO_BESIDE_ENV, PROTO_BESIDE_RUN_ENV };
+	static const char *const vars[] = {
+		"LD_PRELOAD",	 PROTO_ENV,	     PROTO_SYSFS_ENV,	      PROTO_RUN_ENV,
+		PROTO_REAL_ENV,	 PROTO_REAL_RUN_ENV, PROTO_REAL_REQUESTS_ENV, "RDMAEMU_RECORD",
+		FINDING_DIR_ENV, PROTO_BESIDE_ENV,   PROTO_BESIDE_RUN_ENV
+	};
 	char profile[PATH_MAX], topology[PATH_MAX] = "", token[PATH_MAX];
 	size_t i;
 

@@ -9,6 +9,7 @@
 
 #include "emulator/engine.h"
 #include "fabric/fault/rule.h"
+#include "fabric/proto/tapped.h"
 
 struct client;
 struct fabric;
@@ -47,6 +48,8 @@ u32 fault_wr_status(void *ctx, struct hca_work *work);
 int fault_call_request(struct fabric *f, const struct client *cl, struct proto_msg *m);
 /** fault_call_failed() - PROTO_CALL_FAILED. Return: 0, -EINVAL or -EOPNOTSUPP. */
 int fault_call_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m);
+/** fault_program_text() - copy a text of a program, with "?" for what is no text on terminals. */
+void fault_program_text(char to[PROTO_ARGS], const char from[PROTO_ARGS]);
 /** fault_call_journal() - put an entry into the journal, as soon as the token can be taken. */
 void fault_call_journal(struct fabric *f, const struct journal_entry *j);
 /** fault_call_flush_journal() - put entries that wait into the journal. Token held. */

@@ -45,17 +45,23 @@ void fault_call_journal(struct fabric *f, const struct journal_entry *j)
 	engine_leave(&f->engine);
 }
 
+void fault_program_text(char to[PROTO_ARGS], const char from[PROTO_ARGS])
+{
+	u32 i;
+
+	for (i = 0; i < PROTO_ARGS - 1 && from[i]; i++)
+		to[i] = isprint((unsigned char)from[i]) ? from[i] : '?';
+	to[i] = '\0';
+}
+
 /* @rule: that made it fail, 0: none */
 static void call_journal_failed(struct fabric *f, u32 client, const struct proto_call *call,
 				u32 rule)
 {
-	char args[PROTO_ARGS] = "";
+	char args[PROTO_ARGS];
 	struct journal_entry j;
-	u32 i;
 
-	/* The text is the program's, and is printed on terminals. */
-	for (i = 0; i < sizeof(args) - 1 && call->args[i]; i++)
-		args[i] = isprint((unsigned char)call->args[i]) ? call->args[i] : '?';
+	fault_program_text(args, call->args);
 	j = journal_of_call(f->hca, client, call_descs[call->id].name, args, call->err, rule);
 
 	fault_call_journal(f, &j);

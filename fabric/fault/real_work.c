@@ -13,6 +13,8 @@
 #include "fabric/fault/table.h"
 #include "fabric/proto/work_filter.h"
 
+#include <stdio.h>
+
 #define WORK_TYPES                                                                                 \
 	(BIT64(QPT_RC) | BIT64(QPT_UC) | BIT64(QPT_UD) | BIT64(QPT_RAW_PACKET) |                   \
 	 BIT64(QPT_XRC_SEND) | BIT64(QPT_XRC_RECV))
@@ -82,8 +84,8 @@ static bool work_is_valid(const struct proto_work *w)
 }
 
 /* @rule: that says so, 0: the device does */
-static void work_journal(struct fabric *f, u32 client, const struct proto_work *w, u32 status,
-			 u32 rule)
+static struct journal_entry work_entry(struct fabric *f, u32 client, const struct proto_work *w,
+				       u32 status, u32 rule)
 {
 	struct journal_entry j =
 		journal_of_client(f->hca, client, w->qpn, JRN_COMPLETION, status, rule);
@@ -93,6 +95,15 @@ static void work_journal(struct fabric *f, u32 client, const struct proto_work *
 	j.qp_type = (u8)w->type;
 	j.has_wr_id = 1;
 	j.wr_id = w->wr_id;
+	return j;
+}
+
+static void work_journal_hit(struct fabric *f, u32 client, const struct proto_work *w, u32 rule)
+{
+	struct journal_entry j = work_entry(f, client, w, w->status, rule);
+
+	if (w->size != PROTO_NO_SIZE)
+		snprintf(j.args, sizeof(j.args), "bytes=%llu", (unsigned long long)w->size);
 	fault_call_journal(f, &j);
 }
 
@@ -113,18 +124,25 @@ int fault_work_request(struct fabric *f, const struct client *cl, struct proto_m
 	w->hold_ns = defer ? defer->what.delay_ns : 0;
 	w->hold_posts = defer ? defer->what.posts : 0;
 	if (r)
-		work_journal(f, cl->id, w, w->status, r->id);
+		work_journal_hit(f, cl->id, w, r->id);
 	return 0;
 }
 
 int fault_work_failed(struct fabric *f, const struct client *cl, const struct proto_msg *m)
 {
-	const struct proto_work *w = &m->work;
+	const struct proto_failed_work *failed = &m->failed;
+	const struct proto_work *w = &failed->work;
+	struct journal_entry j;
 
 	if (!f->real)
 		return -EOPNOTSUPP;
-	if (!work_is_valid(w) || !w->status || w->status > WCS_TM_RNDV_INCOMPLETE)
+	if (!work_is_valid(w) || !w->status || w->status > WCS_TM_RNDV_INCOMPLETE ||
+	    failed->peer > IB_QPN_MASK)
 		return -EINVAL;
-	work_journal(f, cl->id, w, w->status, 0);
+	j = work_entry(f, cl->id, w, w->status, 0);
+	j.peer.qpn = failed->peer;
+	fault_program_text(j.args, failed->request);
+	fault_program_text(j.counters, failed->counters);
+	fault_call_journal(f, &j);
 	return 0;
 }

@@ -114,6 +114,8 @@ struct json_object *log_json(struct fabric *f, const struct journal_entry *j)
 		json_add(o, "wr_id", json_object_new_uint64(j->wr_id));
 	if (j->has_psn)
 		json_add_int(o, "psn", j->psn);
+	if (j->counters[0])
+		json_add_str(o, "counters", j->counters);
 	json_add_int(o, "attempt", j->attempt);
 	log_json_add_times(o, f, j);
 	log_json_add_more(o, f, j);

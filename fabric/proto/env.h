@@ -27,6 +27,8 @@
  */
 #define PROTO_REAL_ENV	   "RDMAEMU_REAL_SOCKET"
 #define PROTO_REAL_RUN_ENV "RDMAEMU_REAL_RUN"
+/* "1": the tap keeps what was posted, by which the journal describes a request that has failed. */
+#define PROTO_REAL_REQUESTS_ENV "RDMAEMU_REAL_REQUESTS"
 
 /*
  * For a program that has real and emulated devices (libdispatch/): the shim's path, and what

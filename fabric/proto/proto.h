@@ -154,8 +154,8 @@ enum proto_op {
 	 */
 	PROTO_WORK,
 	/*
-	 * WORK_FAILED: in: work: a work request has completed with work.status, which no rule says:
-	 * for the journal. -EOPNOTSUPP: as CALL_FAILED.
+	 * WORK_FAILED: in: failed: a work request has completed with failed.work.status, which no
+	 * rule says: for the journal. -EOPNOTSUPP: as CALL_FAILED.
 	 */
 	PROTO_WORK_FAILED,
 	/*
@@ -304,8 +304,6 @@ struct proto_lease {
 	u32 number; /* out: of the node */
 	u32 run; /* RDMAEMU_RUN of the caller's program; 0: none */
 };
-
-#define PROTO_ARGS 128u
 
 /**
  * struct proto_call - a call that a program makes.
@@ -461,6 +459,7 @@ struct proto_msg {
 		struct proto_ask ask; /* DEV, NODE, OBJECTS */
 		struct proto_call call;
 		struct proto_work work;
+		struct proto_failed_work failed;
 		struct proto_cm cm;
 		struct proto_event event;
 		struct proto_hold hold;

@@ -9,6 +9,7 @@
 #include "emulator/types.h"
 
 #define PROTO_NO_SIZE (~0ull)
+#define PROTO_ARGS    128u /* bytes of a text for the journal, with the NUL */
 
 /**
  * struct proto_work - a work request of a program on real devices.
@@ -40,6 +41,19 @@ struct proto_work {
 	u8 unknown;
 	u8 quiet;
 	u8 reserved[5];
+};
+
+/**
+ * struct proto_failed_work - a work request that has failed on the device.
+ * @peer: the number of the queue pair that it was for, 0: unknown
+ * @request: sizes, keys, ordinals and age of the request as text, "": unknown
+ * @counters: which counters of the device's ports have grown meanwhile, as text
+ */
+struct proto_failed_work {
+	struct proto_work work;
+	u32 peer;
+	char request[PROTO_ARGS];
+	char counters[PROTO_ARGS];
 };
 
 /** enum proto_cm_message - messages of the CM, by the number of their attribute: 0 is a REQ. */

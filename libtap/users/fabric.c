@@ -203,9 +203,9 @@ void tap_fabric_work(struct proto_work *work)
 		*work = m.work;
 }
 
-void tap_fabric_report_work(const struct proto_work *work)
+void tap_fabric_report_work(const struct proto_failed_work *failed)
 {
-	struct proto_msg m = { .op = PROTO_WORK_FAILED, .work = *work };
+	struct proto_msg m = { .op = PROTO_WORK_FAILED, .failed = *failed };
 
 	(void)fabric_request(&m);
 }

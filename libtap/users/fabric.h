@@ -46,8 +46,8 @@ void tap_fabric_report(enum call_id call, const struct vcall_text *line, int err
  * @work: gets @status and @delay_ns, both 0: it ends as the device says; and @hold_ns
  */
 void tap_fabric_work(struct proto_work *work);
-/** tap_fabric_report_work() - tell the journal of a completion in error, work->status. */
-void tap_fabric_report_work(const struct proto_work *work);
+/** tap_fabric_report_work() - tell the journal of a completion in error, work.status. */
+void tap_fabric_report_work(const struct proto_failed_work *failed);
 
 /**
  * tap_fabric_cm() - ask what becomes of an event of the rdma_cm. A rule counts it.

@@ -14,6 +14,7 @@
 #include "libtap/users/late_faults.h"
 #include "libtap/users/limit_faults.h"
 #include "libtap/users/object_counts.h"
+#include "libtap/users/port_counters.h"
 #include "libtap/users/work_faults.h"
 #include "libtap/users/work_hits.h"
 #include "traces/calls/desc.h"
@@ -29,6 +30,8 @@ static bool fault_start(void)
 	if (!work_hits_start() || !tap_fabric_join())
 		return false;
 	object_counts_start();
+	port_counters_start();
+	request_log_start();
 	late_faults_start();
 	defer_faults_start();
 	event_faults_start();
@@ -114,7 +117,10 @@ static enum tap_verdict fault_post_begin(struct tap_post *p)
 		[TAP_TAG_OPS] = CALL_ibv_post_srq_ops,
 	};
 	int saved = errno, err = tap_fabric_error(ids[p->queue]);
+	struct work_qp *q = p->queue <= TAP_RECV ? work_qp_of(p->obj) : NULL;
 
+	if (likely(!err && q))
+		request_log_post(&q->requests, p);
 	if (likely(!err && !work_fault_is_due()))
 		return TAP_PASS;
 	if (!err) {
@@ -212,6 +218,8 @@ static void fault_cq_end(struct tap_cqop *p)
 
 static void fault_object_new(struct tap_obj *o)
 {
+	if (o->kind == VOBJ_CTX)
+		port_counters_open(((const struct ibv_context *)(uintptr_t)o->key)->device);
 	work_fault_object_new(o);
 	object_counts_new(o);
 	limit_fault_object_new(o);

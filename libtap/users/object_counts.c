@@ -130,6 +130,13 @@ static void qp_set_peer(const struct ibv_qp *qp, const struct ibv_qp_attr *attr)
 		store_relaxed(&entry->peer, attr->dest_qp_num);
 }
 
+u32 object_counts_qp_peer(const struct tap_obj *qp)
+{
+	const struct real_qp *entry = qp_entry(qp);
+
+	return entry ? load_relaxed(&entry->peer) : 0;
+}
+
 /* As the IBTA's state machine has it: errors of UC's and UD's sends end in SQE. */
 void object_counts_qp_failed(const struct tap_obj *qp)
 {

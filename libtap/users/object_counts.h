@@ -15,6 +15,8 @@ void object_counts_gone(struct tap_obj *o);
 void object_counts_call_end(const struct tap_call *c);
 /** object_counts_qp_changed() - the state of a queue pair may have changed. */
 void object_counts_qp_changed(const struct tap_obj *qp);
+/** object_counts_qp_peer() - the number of its peer; 0: the program has not given it. */
+u32 object_counts_qp_peer(const struct tap_obj *qp);
 /** object_counts_qp_failed() - the device has completed a request of a queue pair with an error. */
 void object_counts_qp_failed(const struct tap_obj *qp);
 /** object_counts_direct() - hook direct: its data path is not seen. */

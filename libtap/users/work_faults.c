@@ -25,6 +25,7 @@
 #include "libtap/users/held_request.h"
 #include "libtap/users/late_faults.h"
 #include "libtap/users/object_counts.h"
+#include "libtap/users/port_counters.h"
 #include "libtap/users/work_hits.h"
 
 #define PART 32u /* work requests of a chain that are posted at once */
@@ -262,6 +263,7 @@ void work_fault_wr(struct tap_obj *o, struct ibv_qp_ex *ex, const struct tap_wr_
 
 	if (!q)
 		return;
+	request_log_wr(&q->requests, ex, op);
 	if (op->what == TAP_WR_STARTING && unlikely(defer_faults_hold()))
 		defer_fault_drain(o, false);
 	batch_restore(q, ex, op->what != TAP_WR_OP);
@@ -315,20 +317,38 @@ static bool is_unexpected(enum ibv_wc_status status)
 	return status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR;
 }
 
+/* Adds the request, as far as known, and the counters of its device. */
+static void work_report_describe(const struct tap_obj *o, struct proto_failed_work *failed)
+{
+	const struct ibv_qp *qp = (const struct ibv_qp *)(uintptr_t)o->key;
+	struct proto_work *w = &failed->work;
+	struct request_found found;
+
+	w->type = qp->qp_type;
+	failed->peer = object_counts_qp_peer(o);
+	port_counters_text(qp->context->device, failed->counters, sizeof(failed->counters));
+	if (!work_qp_of(o) || !request_log_find(&work_qp_of(o)->requests, w->wr_id, w->status,
+						&found, failed->request, sizeof(failed->request)))
+		return;
+	w->unknown = false;
+	w->recv = found.recv;
+	w->opcode = found.opcode;
+	w->size = found.bytes;
+}
+
 static void work_report(const struct tap_obj *cq, u32 qpn, u64 wr_id, enum ibv_wc_status status)
 {
 	const struct tap_obj *o = cq && qpn ? tap_obj_find_qpn(cq->ctx_obj, qpn) : NULL;
-	struct proto_work w = {
-		.wr_id = wr_id,
-		.size = PROTO_NO_SIZE,
-		.qpn = qpn,
-		.type = o ? ((const struct ibv_qp *)(uintptr_t)o->key)->qp_type : 0,
-		.status = status,
-		.unknown = true,
-	};
+	struct proto_failed_work failed = { .work = { .wr_id = wr_id,
+						      .size = PROTO_NO_SIZE,
+						      .qpn = qpn,
+						      .status = status,
+						      .unknown = true } };
 
 	object_counts_qp_failed(o);
-	tap_fabric_report_work(&w);
+	if (o)
+		work_report_describe(o, &failed);
+	tap_fabric_report_work(&failed);
 }
 
 void work_fault_poll(struct tap_poll *p)

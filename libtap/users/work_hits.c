@@ -216,6 +216,8 @@ void work_fault_object_gone(struct tap_obj *o)
 		return;
 	hits_leave_qp(o);
 	late_faults_forget_qp(o);
+	if (work_qp_of(o))
+		request_log_free(&work_qp_of(o)->requests);
 	free(o->user[TAP_FAULTS]);
 	o->user[TAP_FAULTS] = NULL;
 }
@@ -236,8 +238,10 @@ static void work_qp_reset(const struct tap_call *c)
 _Static_assert(offsetof(struct ibv_qp_init_attr, sq_sig_all) ==
 		       offsetof(struct ibv_qp_init_attr_ex, sq_sig_all),
 	       "sq_sig_all");
+_Static_assert(offsetof(struct ibv_qp_init_attr, cap) == offsetof(struct ibv_qp_init_attr_ex, cap),
+	       "cap");
 
-/* Whether all sends of the new queue pair are signaled. One of a listener's is not asked about. */
+/* Notes what a new queue pair is like, of which the attributes are not those of a listener's. */
 static void work_qp_created(const struct tap_call *c)
 {
 	const struct ibv_qp_init_attr *attr = (const void *)(uintptr_t)c->args[1];
@@ -265,8 +269,10 @@ static void work_qp_created(const struct tap_call *c)
 		return;
 	}
 	q = qp && attr ? work_qp_of(tap_obj_find(VOBJ_QP, qp)) : NULL;
-	if (q)
-		q->sig_all = attr->sq_sig_all;
+	if (!q)
+		return;
+	q->sig_all = attr->sq_sig_all;
+	request_log_make(&q->requests, &attr->cap);
 }
 
 struct tap_obj *work_qp_ending(const struct tap_call *c)

@@ -8,6 +8,7 @@
 
 #include "fabric/proto/tapped.h"
 #include "libtap/tap.h"
+#include "libtap/users/request_log.h"
 
 /**
  * struct work_qp - what is kept of a queue pair, tap_obj.user[TAP_FAULTS].
@@ -18,6 +19,7 @@
  * @sends_signaled: a send is to fail: those after it complete, whether they are signaled or not
  * @ending: a call is destroying it
  * @batch_hold_ns: how long the end of the current batch is deferred
+ * @requests: the latest ones, for the journal
  * @listed: its place in struct real_objects, plus one; 0: none
  * @batch: the latest hit when the current batch began
  * @lent: the batch's current request has @lent_wr_id and is signaled; the program's @wr_id and
@@ -36,6 +38,7 @@ struct work_qp {
 	bool sends_signaled;
 	bool ending;
 	u32 listed;
+	struct request_log requests;
 };
 
 /** work_qp_of() - what is kept of a queue pair. Return: NULL: nothing. */

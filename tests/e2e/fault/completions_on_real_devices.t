@@ -71,7 +71,19 @@ client: 1
 server: 143
 0"
 is "and the journal which request it was" "$(grep 'by fault rule' out | sed -E 's/^error +//; s/ [0-9]+\.[0-9]+ / /; s/\[[0-9]+\]//; s/  +/ /g')" \
-	"IBV_WC_RETRY_EXC_ERR ibv_rc_pingpong SEND: by fault rule f1: wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5 (rules:1)"
+	"IBV_WC_RETRY_EXC_ERR ibv_rc_pingpong SEND(bytes=4096): by fault rule f1: wc status=RETRY_EXC_ERR opcode=SEND program=ibv_rc_pingpong nth=5 (rules:1)"
+
+# A request that the device itself fails: the outer run loses all messages.
+echo "loss 100% opcode=SEND" >lossy
+# shellcheck disable=SC2016
+limit "$R" run --fresh --scenario lossy -- "$R" run --real --fresh --explain -- sh -c 'ibv_rc_pingpong -p "$0" -n 100 >server 2>&1 &
+	server=$!
+	"$1" wait "$0" $server "$2" && timeout "$2" ibv_rc_pingpong -p "$0" -n 100 localhost
+	kill $server; wait $server' "$(free_port)" "$T/sys_port" $((60 * SLOW * PATIENCE)) >out 2>&1
+is "the journal describes it: size, entries, key, post, age, counters" \
+	"$(grep RETRY_EXC out | sed -E 's/^error +//; s/ [0-9]+\.[0-9]+ / /; s/\[[0-9]+\]//; s/lkey=0x[0-9a-f]+/lkey=K/; s/age=[0-9]+ms/age=N/; s/  +/ /g' |
+		grep -v ^Failed)" \
+	"IBV_WC_RETRY_EXC_ERR ibv_rc_pingpong SEND(bytes=4096 entries=1 lkey=K post=1 age=N): no cause is known; counters of the device: retry_exceeded_err +1, completer_retry_err +7"
 
 # --- what cannot be
 
