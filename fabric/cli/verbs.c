@@ -356,11 +356,9 @@ static const struct verb verbs[] = {
 	{ .name = "trace diff",
 	  .args = "[OPTION]... DIR DIR",
 	  .summary = "Compare two traces, except what varies from run to run",
-	  .help = "Exit status 1 if they differ. What differs because the devices do, as those of "
-		  "a "
-		  "run on hardware and of one on the emulator, is printed after the differences, "
-		  "with "
-		  "'~', and does not count.",
+	  .help = "Exit status 1 if they differ. What differs because the devices do, as those "
+		  "of a run on hardware and of one on the emulator, is printed after the "
+		  "differences, with '~', and does not count.",
 	  .flags = OPT_BIT(OPT_DATA) | OPT_BIT(OPT_CAPABILITIES) | OPT_BIT(OPT_JSON) |
 		   OPT_BIT(OPT_HELP),
 	  .group = GROUP_TRACES,
