@@ -353,7 +353,7 @@ bool check_board_find_gone(u32 owner, u32 rkey, struct board_gone *gone)
 /* The place of a key. @add: make one. Return: NULL: none. */
 static struct board_key *board_find_key(u32 owner, u32 rkey, bool add)
 {
-	u64 name = (u64)owner << 32 | rkey, hash = name * 0x9e3779b97f4a7c15ull >> 32, found;
+	u64 name = (u64)owner << 32 | rkey, hash = mix64(name), found;
 	struct board_key *k;
 	u32 i;
 
