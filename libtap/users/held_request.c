@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See held_request.h. */
 #include "libtap/users/held_request.h"
+#include "libtap/users/request_log.h"
 
 #include <stdlib.h>
 
@@ -12,14 +13,9 @@ static size_t request_sge_count(const union work_wr *wr)
 /* Bytes of its data that the library copies. */
 static u64 request_inline_bytes(const union work_wr *wr, bool recv)
 {
-	u64 n = 0;
-	size_t i;
-
 	if (recv || !(wr->send.send_flags & IBV_SEND_INLINE))
 		return 0;
-	for (i = 0; i < request_sge_count(wr); i++)
-		n += wr->send.sg_list[i].length;
-	return n;
+	return sges_bytes(wr->send.sg_list, (int)request_sge_count(wr));
 }
 
 static size_t request_header_bytes(const union work_wr *wr, bool recv)

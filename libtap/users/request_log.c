@@ -78,15 +78,6 @@ static void ring_add(struct request_ring *r, const struct request_entry *e)
 	store_relaxed(&r->posted, n + 1);
 }
 
-static u64 sges_bytes(const struct ibv_sge *sge, size_t n)
-{
-	u64 bytes = 0;
-
-	while (n--)
-		bytes += sge++->length;
-	return bytes;
-}
-
 static void send_keys(const struct ibv_send_wr *wr, struct request_entry *e)
 {
 	switch (wr->opcode) {
@@ -112,7 +103,7 @@ static void log_sends(struct request_ring *r, const struct ibv_send_wr *wr)
 
 	for (; wr; wr = wr->next) {
 		e.wr_id = wr->wr_id;
-		e.bytes = sges_bytes(wr->sg_list, (size_t)wr->num_sge);
+		e.bytes = sges_bytes(wr->sg_list, wr->num_sge);
 		e.remote = 0;
 		e.keys = wr->num_sge && !(wr->send_flags & IBV_SEND_INLINE) ? wr->sg_list->lkey : 0;
 		e.shape = wr->opcode | (u64)wr->num_sge << 32;
@@ -127,7 +118,7 @@ static void log_receives(struct request_ring *r, const struct ibv_recv_wr *wr)
 
 	for (; wr; wr = wr->next) {
 		e.wr_id = wr->wr_id;
-		e.bytes = sges_bytes(wr->sg_list, (size_t)wr->num_sge);
+		e.bytes = sges_bytes(wr->sg_list, wr->num_sge);
 		e.keys = wr->num_sge ? wr->sg_list->lkey : 0;
 		e.shape = REQUEST_RECV | (u64)wr->num_sge << 32;
 		ring_add(r, &e);
@@ -178,7 +169,8 @@ void request_log_wr(struct request_log *l, const struct ibv_qp_ex *ex, const str
 		break;
 	case TAP_WR_SGE:
 	case TAP_WR_SGE_LIST:
-		batch_add_entries(r, op->n, sges_bytes(op->sge, op->n), op->n ? op->sge->lkey : 0);
+		batch_add_entries(r, op->n, sges_bytes(op->sge, (int)op->n),
+				  op->n ? op->sge->lkey : 0);
 		break;
 	case TAP_WR_INLINE:
 	case TAP_WR_INLINE_LIST:

@@ -13,6 +13,17 @@
 
 #include "libtap/tap.h"
 
+/** sges_bytes() - of @n entries, as a program gives it: none, if that is negative. */
+static inline u64 sges_bytes(const struct ibv_sge *sge, int n)
+{
+	u64 bytes = 0;
+	int i;
+
+	for (i = 0; i < n; i++)
+		bytes += sge[i].length;
+	return bytes;
+}
+
 /**
  * struct request_entry - a request. Other threads read it while it is overwritten.
  * @when: when it was posted, ns of CLOCK_MONOTONIC_COARSE

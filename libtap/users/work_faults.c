@@ -76,16 +76,6 @@ struct work_part {
 	u32 n;
 };
 
-static u64 sges_size(const struct ibv_sge *sge, int n)
-{
-	u64 size = 0;
-	int i;
-
-	for (i = 0; i < n; i++)
-		size += sge[i].length;
-	return size;
-}
-
 /* Return: the request after @wr */
 static void *part_add(struct work_part *part, const struct tap_post *p, void *wr)
 {
@@ -104,7 +94,7 @@ static void *part_add(struct work_part *part, const struct tap_post *p, void *wr
 	next = copy->recv.next;
 	copy->recv.next = NULL;
 	w.wr_id = copy->recv.wr_id;
-	w.size = sges_size(copy->recv.sg_list, copy->recv.num_sge);
+	w.size = sges_bytes(copy->recv.sg_list, copy->recv.num_sge);
 	hit = hit_ask(p->obj, &w);
 	part->hold_ns = w.hold_ns;
 	part->hold_posts = w.hold_posts;
@@ -195,7 +185,7 @@ static bool request_is_free(const struct tap_post *p, const union work_wr *wr)
 	if (!work_filter_has_op(tap_fabric_filter, key.op))
 		return true;
 	key.wr_id = wr->recv.wr_id;
-	key.size = sges_size(wr->recv.sg_list, wr->recv.num_sge);
+	key.size = sges_bytes(wr->recv.sg_list, wr->recv.num_sge);
 	key.type = work_type_bit(qp->qp_type);
 	key.qpn = qp->qp_num;
 	return !work_filter_matches(tap_fabric_filter, &key);
