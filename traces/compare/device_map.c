@@ -10,11 +10,11 @@
 
 /* --- GIDs --- */
 
-static const uint8_t v4_mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
-static bool map_addr_is_mapped_v4(const uint8_t addr[16])
+bool cmp_gid_is_v4(const uint8_t gid[16])
 {
-	return !memcmp(addr, v4_mapped, sizeof(v4_mapped));
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
 /* GIDs of Ethernet ports are IP addresses: their sort is address family and type. */
@@ -24,7 +24,7 @@ static uint32_t map_gid_sort(const struct vt_gid *g)
 
 	if (g->type == VT_GID_IB)
 		return VT_GID_IB;
-	family = map_addr_is_mapped_v4(g->raw)			   ? 1
+	family = cmp_gid_is_v4(g->raw)				   ? 1
 		 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2
 								   : 3;
 	return family << 8 | g->type;
@@ -134,7 +134,7 @@ static int map_add_gid(struct cmp_map *m, const struct vt_port *was, const struc
 static const uint8_t *map_addr_find_local(const struct vt_port *was, uint32_t i,
 					  const struct vt_port *here)
 {
-	bool v4 = map_addr_is_mapped_v4(was->addr[i]);
+	bool v4 = cmp_gid_is_v4(was->addr[i]);
 	const uint8_t *first = NULL;
 	uint32_t k, nth = 0;
 
@@ -142,9 +142,9 @@ static const uint8_t *map_addr_find_local(const struct vt_port *was, uint32_t i,
 		if (!memcmp(here->addr[k], was->addr[i], 16))
 			return here->addr[k];
 	for (k = 0; k < i; k++)
-		nth += map_addr_is_mapped_v4(was->addr[k]) == v4;
+		nth += cmp_gid_is_v4(was->addr[k]) == v4;
 	for (k = 0; k < here->n_addrs; k++) {
-		if (map_addr_is_mapped_v4(here->addr[k]) != v4)
+		if (cmp_gid_is_v4(here->addr[k]) != v4)
 			continue;
 		if (!first)
 			first = here->addr[k];

@@ -77,18 +77,11 @@ static uint64_t remap_pair_number(const struct cmp_pair *p)
 	return v;
 }
 
-static bool remap_gid_is_v4(const uint8_t gid[16])
-{
-	static const uint8_t head[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-
-	return !memcmp(gid, head, sizeof(head));
-}
-
 static void remap_add_ip(struct remap_line *m, const uint8_t gid[16])
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (remap_gid_is_v4(gid))
+	if (cmp_gid_is_v4(gid))
 		inet_ntop(AF_INET, gid + 12, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, gid, text, sizeof(text));
@@ -104,10 +97,10 @@ static bool remap_put_address(struct remap_line *m, const struct cmp_word *w,
 	const char *percent, *end;
 	unsigned long scope;
 
-	if (remap_gid_is_v4(p->from) != remap_gid_is_v4(p->to))
+	if (cmp_gid_is_v4(p->from) != cmp_gid_is_v4(p->to))
 		return false;
 	remap_add(m, w->word, w->key + 1);
-	if (remap_gid_is_v4(p->to)) {
+	if (cmp_gid_is_v4(p->to)) {
 		remap_add_ip(m, p->to);
 		end = memchr(w->value, ':', w->value_len);
 	} else {
@@ -247,7 +240,7 @@ static void remap_grh_map_ipv4(const struct cmp_map *map, uint8_t *ip)
 
 	memcpy(gid + 12, ip, 4);
 	p = remap_pair_find(map, CMP_PAIR_GID, gid);
-	if (p && remap_gid_is_v4(p->to))
+	if (p && cmp_gid_is_v4(p->to))
 		memcpy(ip, p->to + 12, 4);
 }
 
