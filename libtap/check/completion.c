@@ -29,12 +29,18 @@ static void completion_explain_length(const struct check_obj *qp, const struct c
 			qp->ord, (unsigned long long)wr->wr_id, (unsigned long long)wr->bytes);
 }
 
-/* A queue pair of SRD goes on, and programs send the message again: libfabric does. */
-static void completion_explain_rnr(const struct check_obj *qp, const struct check_wr *wr)
+/* An error ends one request of an SRD queue pair, and the queue of any other. */
+static bool completion_ends_one(const struct check_obj *qp)
 {
 	const struct ibv_qp *ibqp = (void *)(uintptr_t)qp->tap->key;
 
-	if (ibqp->qp_type == IBV_QPT_DRIVER)
+	return ibqp->qp_type == IBV_QPT_DRIVER;
+}
+
+/* A program may send the message again: libfabric does. */
+static void completion_explain_rnr(const struct check_obj *qp, const struct check_wr *wr)
+{
+	if (completion_ends_one(qp))
 		return;
 	check_report_at(FINDING_WR_RNR_EXCEEDED, wr->stack, (struct check_other){ NULL, 0 },
 			"qp%u, wr_id 0x%llx: the peer has no receive for it, also after all "
@@ -173,10 +179,11 @@ void check_completion(struct check_obj *cq, const struct ibv_wc *wc)
 		check_srq_completed(qp, wc->wr_id, receive > 0);
 	if (wc->status == IBV_WC_SUCCESS && receive > 0)
 		check_race_arrived(qp);
-	if (wc->status != IBV_WC_SUCCESS)
+	if (wc->status != IBV_WC_SUCCESS && !completion_ends_one(qp)) {
 		check_guard_remove_qp(qp);
-	if (wc->status != IBV_WC_SUCCESS && receive >= 0)
-		completion_note_failure(receive ? &qp->qp.rq : &qp->qp.sq, wc->status);
+		if (receive >= 0)
+			completion_note_failure(receive ? &qp->qp.rq : &qp->qp.sq, wc->status);
+	}
 	pthread_mutex_unlock(&qp->qp.lock);
 	if (known && wc->status != IBV_WC_SUCCESS)
 		completion_explain_failure(qp, wc, &wr, receive);
