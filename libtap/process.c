@@ -15,7 +15,7 @@
 const char interpose_soname[] = "librdmaemu-tap.so";
 const bool interpose_follows = true;
 const bool interpose_has_cm = true;
-const bool interpose_has_efa = false;
+const bool interpose_has_efa = true;
 
 /* What TAP_USER() has collected. */
 extern const struct tap_user *const __start_tap_users[] __attribute__((visibility("hidden")));

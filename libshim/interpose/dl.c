@@ -42,12 +42,12 @@ static bool is_soname(const char *base, const char *lib)
 	return !strncmp(base, lib, len) && (base[len] == '\0' || base[len] == '.');
 }
 
-/* The files of libibverbs and librdmacm; each is written once. */
+/* The files that the program has named, by library; each is written once. */
 static struct {
 	char path[PATH_MAX];
 	bool taken;
 	bool written;
-} files[REAL_CM + 1];
+} files[REAL_LIBS];
 
 static void dlopen_keep_file(enum real_lib lib, const char *file)
 {
@@ -64,7 +64,7 @@ static void dlopen_keep_file(enum real_lib lib, const char *file)
 
 const char *dlopen_file(enum real_lib lib)
 {
-	return lib <= REAL_CM && load_acquire(&files[lib].written) ? files[lib].path : NULL;
+	return load_acquire(&files[lib].written) ? files[lib].path : NULL;
 }
 
 /* The library to load for @file: ours for any name of libibverbs, librdmacm or libefa. */
@@ -82,8 +82,10 @@ static const char *dlopen_redirect(const char *file)
 		dlopen_keep_file(base[3] == 'i' ? REAL_VERBS : REAL_CM, file);
 		return interpose_soname; /* already loaded, libc finds it by SONAME */
 	}
-	if (interpose_has_efa && is_soname(base, "libefa.so"))
+	if (interpose_has_efa && is_soname(base, "libefa.so")) {
+		dlopen_keep_file(REAL_EFA, file);
 		return interpose_soname;
+	}
 	for (also = dlopen_also; also && *also; also++)
 		if (is_soname(base, *also))
 			return interpose_soname;

@@ -65,6 +65,7 @@ enum real_lib {
 	REAL_CM, /* librdmacm.so.1 */
 	REAL_MLX5, /* libmlx5.so.1 */
 	REAL_EFA, /* libefa.so.1 */
+	REAL_LIBS,
 };
 
 /* --- beside.c --- */

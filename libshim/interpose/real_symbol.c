@@ -30,7 +30,7 @@ void *next_symbol_resolve(void **slot, const char *name)
 
 void *real_symbol(void **slot, enum real_lib lib, const char *name)
 {
-	static const char *const soname[] = {
+	static const char *const soname[REAL_LIBS] = {
 		[REAL_VERBS] = "libibverbs.so.1",
 		[REAL_CM] = "librdmacm.so.1",
 		[REAL_MLX5] = "libmlx5.so.1",

@@ -65,20 +65,6 @@ int wrap_mlx5dv_query_device(struct ibv_context *ctx, struct mlx5dv_context *att
 	return lower ? lower(ctx, attrs) : EOPNOTSUPP;
 }
 
-/* From here on the program may post to the queue pair, and poll, without a call. */
-static void mlx5_queues_opened(const struct mlx5dv_obj *obj, u64 types)
-{
-	struct tap_obj *o = types & MLX5DV_OBJ_QP ? tap_obj_find(VOBJ_QP, obj->kind[0].in) : NULL;
-
-	if (!tap_enter())
-		return;
-	if (o) {
-		tap_note("qp%u: its data path is not seen: mlx5dv_init_obj()", o->ord);
-		TAP_EACH(direct, o);
-	}
-	tap_leave();
-}
-
 int wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, u64 types)
 {
 	static void *slot;
@@ -91,8 +77,8 @@ int wrap_mlx5dv_init_obj(struct mlx5dv_obj *obj, u64 types)
 	if (types & MLX5DV_OBJ_QUEUES && !direct_may_pass("mlx5dv_init_obj"))
 		return EOPNOTSUPP;
 	ret = lower(obj, types);
-	if (!ret)
-		mlx5_queues_opened(obj, types);
+	if (!ret && types & MLX5DV_OBJ_QP)
+		direct_queues_opened(obj->kind[0].in, "mlx5dv_init_obj");
 	return ret;
 }
 

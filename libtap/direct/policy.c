@@ -19,7 +19,7 @@ static enum {
 /* Before the program loads anything. */
 static __attribute__((constructor)) void direct_start(void)
 {
-	static const char *const sonames[] = { "libmlx5.so", "libefa.so", NULL };
+	static const char *const sonames[] = { "libmlx5.so", NULL };
 	const char *value = getenv(DIRECT_ENV);
 
 	if (!value)
@@ -54,6 +54,19 @@ void *direct_next(void **slot, enum real_lib lib, const char *name)
 	void *fn = next_symbol(slot, name);
 
 	return fn ? fn : real_symbol(slot, lib, name);
+}
+
+void direct_queues_opened(const struct ibv_qp *qp, const char *call)
+{
+	struct tap_obj *o = tap_obj_find(VOBJ_QP, qp);
+
+	if (!tap_enter())
+		return;
+	if (o) {
+		tap_note("qp%u: its data path is not seen: %s()", o->ord, call);
+		TAP_EACH(direct, o);
+	}
+	tap_leave();
 }
 
 u64 direct_call_end(struct tap_call *c)

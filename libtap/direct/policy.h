@@ -10,8 +10,9 @@
  *  - hide: the library says that it supports no device, so that programs fall back to verbs.
  *  - refuse: the library supports its devices, and calls that lead past verbs fail, with a line.
  *
- * Programs that load such a library at run time get the tap instead, unless all is allowed: what
- * is not wrapped here does not exist for them.
+ * Programs that load libefa at run time get the tap instead, as they do for libibverbs: it has all
+ * of libefa's functions. Those that load libmlx5 get it unless all is allowed: what is not wrapped
+ * here does not exist for them.
  */
 #ifndef LIBTAP_DIRECT_POLICY_H
 #define LIBTAP_DIRECT_POLICY_H
@@ -28,6 +29,8 @@ bool direct_is_hidden(void);
 bool direct_may_pass(const char *call);
 /** direct_next() - the function of the vendor's library. Return: NULL: there is none. */
 void *direct_next(void **slot, enum real_lib lib, const char *name);
+/** direct_queues_opened() - by @call the program may now post to @qp and poll without a call. */
+void direct_queues_opened(const struct ibv_qp *qp, const char *call);
 /** direct_call_end() - the end of a call that is shown as one of verbs. Return: its result. */
 u64 direct_call_end(struct tap_call *c);
 
