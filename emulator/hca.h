@@ -27,7 +27,7 @@
 #include "emulator/peer.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 21u
+#define HCA_VERSION 22u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -162,31 +162,30 @@ static inline u64 token_of(u32 client, u32 gen)
 }
 
 /** enum pkt_move - what a port does with packets. */
-enum pkt_move {
-	MOVE_SENT,
-	MOVE_RECEIVED,
-	MOVE_LOOPED, /* both */
-	MOVE_COUNT,
-};
+enum pkt_move { MOVE_SENT, MOVE_RECEIVED };
 
 /**
- * struct hca_fresh - what the port counted last, not yet in its counters: they would be one more
- * cache line that every message takes from one CPU to another, while this is the token's.
- * @key: device << 8 | port
- * @n: packets' entries; what is here goes to the port when they are FRESH_MAX, or @sends or @recvs
- *     are full, or another port counts
+ * struct hca_fresh - what two ports counted last, not yet in their counters: they would be more
+ * cache lines that every message takes from one CPU to another, while this is the token's.
+ * @ports: port_key() of the first, and of the second << 16. They may be one port; the second may be
+ *         FRESH_NOBODY, for packets of which only one port is this fabric's, or is counted now
+ * @n: packets' entries; what is here goes to the ports when they are FRESH_MAX, or @sends or @recvs
+ *     are many, or other ports count
+ * @sends, @recvs: of each port
+ * @pkts, @bytes: from the first to the second, and from the second to the first
  */
 struct hca_fresh {
-	u32 key;
+	u32 ports;
 	u16 n;
-	u16 sends;
-	u16 recvs;
-	u16 pkts[MOVE_COUNT];
-	u32 bytes[MOVE_COUNT];
+	u16 sends[2], recvs[2];
+	u16 pkts[2];
+	u32 bytes[2];
 };
 
-#define FRESH_MAX   64u
-#define FRESH_BYTES (1u << 20) /* of one entry; what is more goes to the port at once */
+#define FRESH_MAX    64u
+#define FRESH_BYTES  (1u << 20) /* of one entry; what is more goes to the ports at once */
+#define FRESH_SOME   0x8000u /* of @sends, and of @recvs */
+#define FRESH_NOBODY 0xffffu
 
 #define CAPTURES 8u /* that run at a time */
 #define CAP_RING (16u << 20)

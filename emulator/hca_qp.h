@@ -41,9 +41,9 @@ struct hca_qp_attr {
  * struct hca_path - from which QP to which QP a packet goes: what its headers say of that.
  * @dst_type: enum ib_qp_type of the QPs that take it: the transport in the BTH's opcode (IBTA
  *            9.2.1), with the direction in XRC
- * @loop: both ends are the same port, and one P_Key does for both
+ * @near: both ends are ports of this fabric with no link between them, and one P_Key does for both
  * @via: a link is on the way that takes time or leads to another fabric: only the fabric process
- *       has it (engine_ops.link). Never with @loop.
+ *       has it (engine_ops.link). Never with @near.
  *
  * Its fields are a macro since struct burst has them by their own names, too.
  */
@@ -53,7 +53,7 @@ struct hca_qp_attr {
 	u8 src_port, dst_port;                                                                     \
 	u16 pkey;                                                                                  \
 	u8 dst_type;                                                                               \
-	u8 loop;                                                                                   \
+	u8 near;                                                                                   \
 	u8 via;                                                                                    \
 	u8 pad
 struct hca_path {
@@ -218,6 +218,7 @@ struct hca_qp {
 	u32 ind; /* indirection table + 1 */
 	u32 create_flags; /* enum ibv_qp_create_flags */
 	u32 source_qpn; /* IBV_QP_CREATE_SOURCE_QPN: named in its packets */
+	u32 ports; /* path_ports() of @path */
 	u64 sq_ring; /* segment offset of struct wq_ctl; slots at +64 */
 	u64 rq_ring;
 	u32 sq_depth; /* powers of two; 0: none */

@@ -4,6 +4,7 @@
  */
 #include "emulator/engine.h"
 #include "emulator/port.h"
+#include "emulator/port_counter.h"
 #include "emulator/qp.h"
 #include "emulator/transport/path.h"
 #include "emulator/transport/relay.h"
@@ -37,11 +38,11 @@ void qp_path_update(struct hca *hca, struct hca_qp *qp)
 		.pkey = qp_port(hca, qp)->pkey[a->pkey_index],
 		.dst_type = peer_type(qp->type),
 	};
+	qp->ports = path_ports(p);
 	p->via = unlikely(qp->type == QPT_RAW_PACKET)
 			 ? relay_is_needed_raw(hca, p->src_dev, p->src_port)
 			 : relay_is_needed(hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
-	p->loop = !p->via && p->src_dev == p->dst_dev && p->src_port == p->dst_port &&
-		  pkeys_match(p->pkey, p->pkey);
+	p->near = !p->via && port_of(hca, p->dst_dev, p->dst_port) && pkeys_match(p->pkey, p->pkey);
 	qp->back = (struct hca_path){
 		.src_dev = p->dst_dev,
 		.dst_dev = p->src_dev,
@@ -51,7 +52,7 @@ void qp_path_update(struct hca *hca, struct hca_qp *qp)
 		.dst_port = p->src_port,
 		.pkey = p->pkey,
 		.dst_type = (u8)qp->type,
-		.loop = p->loop,
+		.near = p->near,
 		.via = p->via,
 	};
 }

@@ -275,7 +275,7 @@ static void srd_burst_start(const struct hca_qp *qp, const struct sq_wqe *w, str
 		.imm = w->imm,
 		.srqn = srd_source(qp) >> 24,
 	};
-	b->loop = 0;
+	b->near = 0;
 	b->dst_type = QPT_SRD;
 }
 

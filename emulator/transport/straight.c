@@ -6,7 +6,7 @@
  * Theory of operation
  * -------------------
  * Requester, responder and completer pass each other bursts, and each checks what the others may
- * have sent. Most requests meet nothing that these checks are for: both QPs are on one port,
+ * have sent. Most requests meet nothing that these checks are for: no link is between the two QPs,
  * nothing is outstanding, the packet is the one that the responder expects, its receive is posted,
  * and there is room in the CQs. straight_send() finds out whether all of that is so, and then
  * changes HCA memory as the steps would have: the same commits, counters, completions and events.
@@ -80,11 +80,13 @@ straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const 
 	struct hca_qp *peer;
 
 	/* The peer's path is then @qp->back: both of its own are made of the same attributes. */
-	peer = wire_loop_peer(e, &qp->path);
+	peer = wire_near_peer(e, &qp->path);
 	if (unlikely(!peer))
 		return NULL;
 	keep_pointer(peer);
-	if (unlikely(peer->state != QPS_RTS))
+	/* In RTR the first packet ever raises COMM_EST: not here. */
+	if (unlikely(peer->state != QPS_RTS) &&
+	    !(peer->state == QPS_RTR && (peer->resp.flags & RESP_COMM_EST)))
 		return NULL;
 	return likely(peer->resp.epsn == qp->req.next_psn && !(peer->resp.flags & RESP_IN_MSG))
 		       ? peer
@@ -285,7 +287,7 @@ straight_inline struct hca_commit *straight_begin(struct hca *hca, const struct 
 	struct hca_commit *c = &hca->commit;
 
 	c->qp = qp_slot(qp);
-	c->qp_state = QPS_RTS;
+	c->qp_state = qp->state;
 	c->cq = cq;
 	c->cq_prod = prod;
 	c->srq = 0;
@@ -397,16 +399,16 @@ straight_inline void straight_commit_send(struct engine *e, const struct straigh
 /* The request and its ACK, and the message. */
 straight_inline void straight_count(const struct straight *t)
 {
-	const struct hca_path *path = &t->qp->path;
+	const struct hca_qp *qp = t->qp;
 
-	if (likely(fresh_add_message(t->hca, path->src_dev, path->src_port, t->len, !t->write)))
+	if (likely(fresh_add_message(t->hca, qp->ports, t->len, !t->write)))
 		return;
+	port_count_between(t->hca, &qp->back, 1, 0);
+	port_count_between(t->hca, &qp->path, 1, t->len);
 	if (!t->write) {
 		count_recv(t->hca, t->peer);
-		count_send(t->hca, t->qp);
+		count_send(t->hca, qp);
 	}
-	port_count_packets(t->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, 0);
-	port_count_packets(t->hca, path->src_dev, path->src_port, MOVE_LOOPED, 1, t->len);
 }
 
 /* Where the payload goes, what the message takes, and room for its completions. */

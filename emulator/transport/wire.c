@@ -130,10 +130,12 @@ static int port_input(struct engine *e, const struct burst *b)
 	return port ? 0 : -ENETDOWN;
 }
 
-int hca_input(struct engine *e, const struct burst *b)
+/* As hca_input(). @counts: receives whether the port has received it, and counts it */
+static int wire_arrive(struct engine *e, const struct burst *b, bool *counts)
 {
 	int ret;
 
+	*counts = false;
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		return mcast_input(e, b);
 	if (unlikely(port_is_down(e->hca, b->dst_dev, b->dst_port))) {
@@ -143,21 +145,31 @@ int hca_input(struct engine *e, const struct burst *b)
 	ret = port_input(e, b);
 	if (unlikely(ret == -EAGAIN))
 		return ret;
-	if (likely(ret != -ENETDOWN) && !burst_is_rest(b))
-		port_count_packets(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
-				   wire_bytes(b));
+	*counts = ret != -ENETDOWN && !burst_is_rest(b);
 	return 0;
 }
 
-/* Return: as hca_input(). */
-static int wire_carry(struct engine *e, const struct burst *b)
+int hca_input(struct engine *e, const struct burst *b)
+{
+	bool counts;
+	int ret = wire_arrive(e, b, &counts);
+
+	if (likely(counts))
+		port_count_packets(e->hca, b->dst_dev, b->dst_port, MOVE_RECEIVED, burst_packets(b),
+				   wire_bytes(b));
+	return ret;
+}
+
+/* Return: as hca_input(). @both: receives whether its port is to count it, too */
+static int wire_carry(struct engine *e, const struct burst *b, bool *both)
 {
 	const struct engine_ops *ops = e->ops;
 
+	*both = false;
 	if (unlikely(ops->wire))
 		return ops->wire(e->ctx, b);
 	if (likely(!b->via))
-		return hca_input(e, b);
+		return wire_arrive(e, b, both);
 	return ops->link ? ops->link(e->ctx, b) : -EAGAIN;
 }
 
@@ -179,17 +191,17 @@ static int wire_drop_port_down(struct engine *e, const struct burst *b)
  * wire_carry() with a capture record. Bursts that pass a link are recorded there:
  * fabric/link/link.c.
  */
-static int wire_carry_watched(struct engine *e, const struct burst *b)
+static int wire_carry_watched(struct engine *e, const struct burst *b, bool *both)
 {
 	struct cap_mark mark;
 	int ret;
 
 	if (b->via || e->ops->wire)
-		return wire_carry(e, b);
+		return wire_carry(e, b, both);
 	ret = cap_burst_begin(e, b, NULL, &mark);
 	if (ret)
 		return ret;
-	ret = wire_carry(e, b);
+	ret = wire_carry(e, b, both);
 	cap_burst_end(e, &mark, ret);
 	return ret;
 }
@@ -198,18 +210,22 @@ static int wire_carry_watched(struct engine *e, const struct burst *b)
 static int wire_send_slow(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
+	bool both;
 	int ret;
 
 	if (likely(!hca->watched))
-		ret = wire_carry(e, b);
+		ret = wire_carry(e, b, &both);
 	else if (port_is_down(hca, b->src_dev, b->src_port))
 		return wire_drop_port_down(e, b);
 	else
-		ret = wire_carry_watched(e, b);
+		ret = wire_carry_watched(e, b, &both);
 	if (ret == -EAGAIN)
 		return ret;
-	port_count_packets(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b),
-			   wire_bytes(b));
+	if (likely(both))
+		port_count_between(hca, &b->path, burst_packets(b), wire_bytes(b));
+	else
+		port_count_packets(hca, b->src_dev, b->src_port, MOVE_SENT, burst_packets(b),
+				   wire_bytes(b));
 	if (unlikely(b->av && av_is_mcast(b->av)))
 		hca->dev[b->src_dev].port[b->src_port].counters[CNT_MCAST_XMIT]++;
 	return ret;
@@ -217,21 +233,20 @@ static int wire_send_slow(struct engine *e, const struct burst *b)
 
 int wire_send(struct engine *e, const struct burst *b)
 {
-	struct hca_qp *qp = likely(!b->av) ? wire_loop_peer(e, &b->path) : NULL;
+	struct hca_qp *qp = likely(!b->av) ? wire_near_peer(e, &b->path) : NULL;
 	int ret;
 
 	if (unlikely(!qp))
 		return wire_send_slow(e, b);
 	ret = qp_input(e, qp, b);
 	if (likely(ret != -EAGAIN))
-		port_count_packets(e->hca, b->src_dev, b->src_port, MOVE_LOOPED, burst_packets(b),
-				   wire_bytes(b));
+		port_count_between(e->hca, &b->path, burst_packets(b), wire_bytes(b));
 	return ret;
 }
 
 int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 {
-	struct hca_qp *peer = wire_loop_peer(e, &qp->path);
+	struct hca_qp *peer = wire_near_peer(e, &qp->path);
 	struct burst b;
 	int ret;
 
@@ -243,6 +258,6 @@ int wire_send_ack(struct engine *e, const struct hca_qp *qp, u32 psn, u8 aeth)
 	ret = comp_ack(e, peer, psn & IB_PSN_MASK, aeth);
 	wire_ring_answered(e, peer);
 	if (likely(ret != -EAGAIN))
-		port_count_packets(e->hca, qp->path.src_dev, qp->path.src_port, MOVE_LOOPED, 1, 0);
+		port_count_between(e->hca, &qp->path, 1, 0);
 	return ret;
 }

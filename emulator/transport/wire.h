@@ -19,15 +19,15 @@ static inline bool path_is_same(const struct hca_path *a, const struct hca_path 
 }
 
 /**
- * wire_loop_peer() - the QP at the other end of a wire without loss or delay within one port. NULL:
- * the burst goes a longer way.
+ * wire_near_peer() - the QP at the other end of a wire without loss or delay. NULL: the burst goes
+ * a longer way.
  */
-static inline struct hca_qp *wire_loop_peer(const struct engine *e, const struct hca_path *path)
+static inline struct hca_qp *wire_near_peer(const struct engine *e, const struct hca_path *path)
 {
 	struct hca *hca = e->hca;
 	struct hca_qp *qp;
 
-	if (unlikely(e->ops->wire || hca->watched || !path->loop))
+	if (unlikely(e->ops->wire || hca->watched || !path->near))
 		return NULL;
 	qp = hca_qp_by_num(hca, path->dst_qpn);
 	return likely(qp && path_is_same(path, &qp->back)) ? qp : NULL;

@@ -113,7 +113,6 @@ static void batch_commit_recv(struct engine *e, struct hca_qp *peer, u32 n, u64 
 	r.rx_pkts += n;
 	r.rx_bytes += total;
 	commit_resp(e, peer, &r, peer->state);
-	port_count_packets(e->hca, peer->dev, peer->attr.port_num, MOVE_RECEIVED, n, total);
 	e->budget_wrs -= (s32)n;
 	e->budget_bytes -= (s64)total;
 }
@@ -174,7 +173,7 @@ bool write_batch_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, 
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
 		return false;
 	}
-	port_count_packets(e->hca, qp->dev, qp->attr.port_num, MOVE_SENT, src.n, total);
+	port_count_between(e->hca, &qp->path, src.n, total);
 	batch_commit_recv(e, peer, src.n, total);
 	wire_send_ack(e, peer, peer->resp.epsn - 1, AETH_ACK);
 	return true;
@@ -205,6 +204,7 @@ bool write_batch_input(struct engine *e, const struct burst_batch *t)
 	if (e->ops->copy(e->ctx, &dst, 0, &t->src, 0, total, (u64)qp->qpn << 32 | b->psn << 1 | 1))
 		return false;
 	batch_commit_recv(e, qp, t->n, total);
+	port_count_packets(e->hca, qp->dev, qp->attr.port_num, MOVE_RECEIVED, t->n, total);
 	if (b->flags & BF_ACK_REQ)
 		wire_send_ack(e, qp, qp->resp.epsn - 1, AETH_ACK);
 	return true;

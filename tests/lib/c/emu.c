@@ -218,12 +218,13 @@ int emu_modify(struct emu *m, const struct emu_qp *q, const struct hca_qp_attr *
 	return emu_cmd(m, q->client, &cmd);
 }
 
+/* @port, @peer_port: of each */
 static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *peer, u32 sq_psn,
-		   u32 rq_psn, const struct emu_conn *o)
+		   u32 rq_psn, u32 port, u32 peer_port, const struct emu_conn *o)
 {
 	struct hca_qp_attr attr = {
 		.state = QPS_INIT,
-		.port_num = 1,
+		.port_num = port,
 		.access = o->access,
 		.path_mtu = o->mtu,
 		.dest_qpn = peer->qpn,
@@ -242,8 +243,8 @@ static void to_rts(struct emu *m, const struct emu_qp *q, const struct emu_qp *p
 	int ret;
 
 	attr.av.is_global = 1;
-	attr.av.port_num = 1;
-	memcpy(attr.av.dgid, m->hca->dev[0].port[1].gid[0].raw, 16);
+	attr.av.port_num = (u8)port;
+	memcpy(attr.av.dgid, m->hca->dev[0].port[peer_port].gid[0].raw, 16);
 	ret = emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS);
 	if (ret)
 		fatal("to INIT", ret);
@@ -274,8 +275,10 @@ void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct e
 void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
 	      const struct emu_conn *o)
 {
-	to_rts(m, qa, qb, o->psn_a, o->psn_b, o);
-	to_rts(m, qb, qa, o->psn_b, o->psn_a, o);
+	u32 port_b = o->port_b ? o->port_b : 1;
+
+	to_rts(m, qa, qb, o->psn_a, o->psn_b, 1, port_b, o);
+	to_rts(m, qb, qa, o->psn_b, o->psn_a, port_b, 1, o);
 }
 
 void emu_destroy(struct emu *m, struct emu_qp *q)

@@ -113,6 +113,7 @@ struct emu_conn {
 	u32 source_qpn; /* UD: named in its packets; 0: its own */
 	u32 xrcd; /* XRC: handle + 1 of the client's opening of the domain */
 	u32 access;
+	u32 port_b; /* of the second QP: emu_port_add(); 0: 1, as the first one's */
 };
 
 extern const struct emu_conn emu_conn_defaults;
@@ -120,6 +121,8 @@ extern const struct emu_conn emu_conn_defaults;
 /** emu_new() - an HCA with one device and EMU_CLIENTS clients. */
 struct emu *emu_new(u64 seed);
 void emu_free(struct emu *m);
+/** emu_port_add() - the device gets port 2. */
+void emu_port_add(struct emu *m);
 /** emu_wire() - from now on the wire is like that; NULL: as if there were none. */
 void emu_wire(struct emu *m, const struct emu_faults *f);
 /** emu_fault() - from now on work requests fail as @fn says; NULL: none does on purpose. */

@@ -335,6 +335,16 @@ struct emu *emu_new(u64 seed)
 	return m;
 }
 
+void emu_port_add(struct emu *m)
+{
+	struct hca_dev *d = &m->hca->dev[0];
+
+	d->port[2] = d->port[1];
+	d->port[2].gid[0].raw[15]++;
+	d->n_ports = 2;
+	hca_nodes_index(m->hca);
+}
+
 void emu_free(struct emu *m)
 {
 	while (m->wire) {

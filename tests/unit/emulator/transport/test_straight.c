@@ -154,6 +154,7 @@ static void connect_pair(u32 seed)
 	o.psn_b = pick(IB_PSN_MASK);
 	o.srq = seed % 4 == 1;
 	o.mtu = 3;
+	o.port_b = seed % 8 < 4 ? 1 : 2;
 	rings[0] = m->c[0].heap;
 	rings[1] = m->c[1].heap;
 	/* Both QPs in one process, with common CQs, or in two. */
@@ -358,6 +359,7 @@ static void compare(u32 seed)
 	pid_t pid;
 
 	m = emu_new(seed);
+	emu_port_add(m);
 	fflush(stdout);
 	pid = fork();
 	CU_ASSERT_TRUE_FATAL(pid >= 0);

@@ -16,6 +16,12 @@ static void nothing(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 	(void)peer;
 }
 
+/* apply() connects the QPs of two ports. */
+static void between_ports(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+}
+
 static void fenced(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -75,6 +81,13 @@ static void peer_in_rtr(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer
 {
 	nothing(w, qp, peer);
 	peer->state = QPS_RTR;
+}
+
+/* It is never moved to RTS, as by a program that only receives. */
+static void peer_stays_in_rtr(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	peer_in_rtr(w, qp, peer);
+	peer->resp.flags |= RESP_COMM_EST;
 }
 
 static void peer_of_another(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
@@ -163,7 +176,10 @@ static const struct {
 	{ "a request that was begun", begun, WR_SEND, 8, false },
 	{ "an RNR wait", rnr_wait, WR_SEND, 8, false },
 	{ "a rendezvous", rendezvous, WR_SEND, 8, false },
-	{ "a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
+	{ "the first packet to a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
+	{ "a later packet to a peer in RTR", peer_stays_in_rtr, WR_SEND, 8, true },
+	{ "a SEND to another port", between_ports, WR_SEND, 8, true },
+	{ "a WRITE to another port", between_ports, WR_RDMA_WRITE, 8, true },
 	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false },
 	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false },
 	{ "a capture", watched, WR_SEND, 8, false },
@@ -206,6 +222,8 @@ static bool apply(u32 i, bool *same)
 	bool done;
 
 	m = emu_new(1);
+	emu_port_add(m);
+	o.port_b = cases[i].make == between_ports ? 2 : 1;
 	emu_connect(m, 0, 1, &o, &q[0], &q[1]);
 	qp = &m->hca->qp[q[0].slot];
 	peer = &m->hca->qp[q[1].slot];
