@@ -71,6 +71,16 @@ def joined(limit):
         yield (f"join_{kind}_rate", f"joined: ib_{kind}_bw -s 64 -t 512", "M/s", 1, None, "", 1, False)
 
 
+def between_nodes(samples):
+    """The same for two programs on two nodes of one fabric: their limits are those of two programs on one."""
+    for kind in "send", "write":
+        for name, text, unit, alone, at_most in (("lat", f"ib_{kind}_lat -s 2", "us", f"{kind}_lat", True),
+                                                 ("rate", f"ib_{kind}_bw -s 64", "M/s", f"{kind}_rate_64", False)):
+            limit = statistics.median(samples[alone]) if alone in samples else None
+            yield (f"nodes_{kind}_{name}", f"between nodes: {text}", unit, 1, limit, "on one node",
+                   limit and (1.3 * limit if at_most else limit / 1.3), at_most)
+
+
 def measures(limit, true_ms, rc_lat):
     """What is measured: name, text, unit, factor to the unit, limit and its text, target, at most."""
     ping = limit["pingpong_ns"] / 1e3
@@ -220,7 +230,7 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *lending(samples, limit), *captured(samples), *sealed(samples), *roce(samples),
+            *between_nodes(samples), *lending(samples, limit), *captured(samples), *sealed(samples), *roce(samples),
             *beside_many(samples),
             *instructions(samples), *tapped()):
         value = Figure(samples[name], factor) if name in samples else None
