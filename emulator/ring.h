@@ -140,4 +140,18 @@ static inline u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
 	return prod - srq->cons <= srq->depth ? prod : srq->cons;
 }
 
+static inline struct rq_wqe *srq_slot(struct seg_hdr *seg, const struct hca_srq *srq, u32 slot)
+{
+	return seg_ptr(seg, srq->ring + srq_slots_off(srq->depth) +
+				    (u64)(slot & (srq->depth - 1)) * srq->stride);
+}
+
+/** srq_next_slot() - the slot of the next receive of an SRQ that has one. */
+static inline u32 srq_next_slot(struct seg_hdr *seg, const struct hca_srq *srq)
+{
+	const u32 *order = seg_ptr(seg, srq->ring + sizeof(struct wq_ctl));
+
+	return load_relaxed(&order[srq->cons & (srq->depth - 1)]) & (srq->depth - 1);
+}
+
 #endif

@@ -63,16 +63,9 @@ static const struct rq_wqe *wq_next(struct seg_hdr *seg, const struct hca_wq *wq
 				    (u64)(wq->cons & (wq->depth - 1)) * wq->stride);
 }
 
-static struct rq_wqe *srq_slot(struct seg_hdr *seg, const struct hca_srq *srq, u32 slot)
-{
-	return seg_ptr(seg, srq->ring + srq_slots_off(srq->depth) +
-				    (u64)(slot & (srq->depth - 1)) * srq->stride);
-}
-
 const struct rq_wqe *rx_next_shared(const struct rx *rx, const struct resp_state *s, u32 *slot)
 {
 	const struct hca_srq *srq = rx->srq;
-	const u32 *order;
 
 	if (rx->wq) {
 		*slot = rx->wq->cons;
@@ -86,8 +79,7 @@ const struct rq_wqe *rx_next_shared(const struct rx *rx, const struct resp_state
 	}
 	if (srq->cons == srq_posted(rx->seg, srq))
 		return NULL;
-	order = seg_ptr(rx->seg, srq->ring + sizeof(struct wq_ctl));
-	*slot = load_relaxed(&order[srq->cons & (srq->depth - 1)]) & (srq->depth - 1);
+	*slot = srq_next_slot(rx->seg, srq);
 	return srq_slot(rx->seg, srq, *slot);
 }
 

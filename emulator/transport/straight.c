@@ -8,9 +8,10 @@
  * Requester, responder and completer pass each other bursts, and each checks what the others may
  * have sent. Most requests meet nothing that these checks are for: no link is between the two QPs,
  * nothing is outstanding, the packet is the one that the responder expects, its receive is posted,
- * and there is room in the CQs. straight_send() finds out whether all of that is so, and then
- * changes HCA memory as the steps would have: the same commits, counters, completions and events.
- * Whatever it does not know it leaves to them, before it has changed anything.
+ * to the QP or to its SRQ, and there is room in the CQs. straight_send() finds out whether all of
+ * that is so (straight_take.h), and then changes HCA memory as the steps would have: the same
+ * commits, counters, completions and events. Whatever it does not know it leaves to them, before it
+ * has changed anything.
  *
  * Invariant: after straight_send() HCA memory, segments and the programs' memory are as after the
  * steps of the requester. tests/unit/emulator/transport/test_straight.c compares them.
@@ -21,18 +22,12 @@
  * Without it, the WQE is sent again with the same PSN, and the responder takes it for a duplicate.
  */
 #include "emulator/engine.h"
-#include "emulator/mem.h"
 #include "emulator/port_counter.h"
-#include "emulator/qp.h"
-#include "emulator/ring.h"
 #include "emulator/transport/commit.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/cq.h"
 #include "emulator/transport/straight.h"
-#include "emulator/transport/tag.h"
-#include "emulator/transport/wire.h"
-
-#define straight_inline static inline __attribute__((always_inline))
+#include "emulator/transport/straight_take.h"
 
 /*
  * The state of a QP as vectors of 16 bytes. A commit loads all of it, adds, and stores it twice. To
@@ -40,169 +35,6 @@
  */
 typedef u32 __attribute__((vector_size(16), may_alias)) words32;
 typedef u64 __attribute__((vector_size(16), may_alias)) words64;
-
-/**
- * struct straight - a request and what it needs on both sides. Its address goes to inline functions
- * only, so that the compiler keeps it in registers.
- * @write: an RDMA WRITE, with or without immediate; otherwise a SEND
- * @slot: in the ring, which the program can still write to: each field is read once
- * @flags: enum ib_send_flags; @imm: with immediate
- * @va, @rkey: of a WRITE
- * @owner, @to: the client and the address that the payload goes to, where it is one piece
- * @recv: it takes the receive @rwqe, and completes in @rcq
- * @signaled: it completes in @scq
- * @in_wqe: the payload is at @slot->sge; @in_cqe: it goes to the receive's entry
- */
-struct straight {
-	struct hca *hca;
-	struct hca_qp *qp, *peer;
-	struct seg_hdr *seg, *peer_seg;
-	const struct sq_wqe *slot;
-	const struct rq_wqe *rwqe;
-	struct hca_cq *scq, *rcq;
-	u64 va;
-	struct hca_iov to;
-	u32 owner;
-	u32 rkey;
-	u32 flags;
-	u32 len;
-	bool write;
-	bool imm;
-	bool recv;
-	bool signaled;
-	bool in_wqe;
-	bool in_cqe;
-};
-
-/* The peer, if a request that the QP sends now is the next that it expects; or NULL. */
-straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const struct hca_qp *qp)
-{
-	struct hca_qp *peer;
-
-	/* The peer's path is then @qp->back: both of its own are made of the same attributes. */
-	peer = wire_near_peer(e, &qp->path);
-	if (unlikely(!peer))
-		return NULL;
-	keep_pointer(peer);
-	/* In RTR the first packet ever raises COMM_EST: not here. */
-	if (unlikely(peer->state != QPS_RTS) &&
-	    !(peer->state == QPS_RTR && (peer->resp.flags & RESP_COMM_EST)))
-		return NULL;
-	return likely(peer->resp.epsn == qp->req.next_psn && !(peer->resp.flags & RESP_IN_MSG))
-		       ? peer
-		       : NULL;
-}
-
-/* The WQE: as wqe_check(). */
-straight_inline bool straight_take_wqe(struct straight *t, struct hca_mem *src)
-{
-	const struct hca_qp *qp = t->qp;
-	const struct sq_wqe *w = t->slot;
-	u32 n, bad;
-	u64 len;
-
-	t->flags = load_relaxed(&w->send_flags);
-	t->signaled = t->flags & SEND_SIGNALED;
-	if (t->in_wqe) {
-		len = load_relaxed(&w->total_len);
-		if (unlikely(len > SQ_MIN_DATA && len > qp->sq_stride - SQ_HDR))
-			return false;
-	} else {
-		n = load_relaxed(&w->num_sge);
-		if (n > qp->max_sge ||
-		    mem_local(t->hca, qp->pd, w->sge, n, 0, ~0ULL, src, &len, &bad))
-			return false;
-	}
-	t->len = (u32)len;
-	return len <= qp->mtu && qp->mtu == t->peer->mtu && len <= qp->max_msg &&
-	       !(t->flags & SEND_FENCE);
-}
-
-/* A WRITE's memory: as resp_write(). There is none where no byte is written. */
-straight_inline bool straight_take_target(struct straight *t)
-{
-	const struct hca_qp *peer = t->peer;
-	const struct hca_mr *mr;
-
-	t->rkey = load_relaxed(&t->slot->rkey);
-	t->va = load_relaxed(&t->slot->remote_addr);
-	t->owner = ~0u;
-	if (unlikely(!(peer->attr.access & ACC_REMOTE_WRITE)))
-		return false;
-	if (unlikely(!t->len))
-		return true;
-	mr = mr_remote(t->hca, peer, peer->pd, t->rkey, ACC_REMOTE_WRITE);
-	if (unlikely(!mr))
-		return false;
-	keep_pointer(mr);
-	if (unlikely(!mr_translate(mr, t->va, t->len, &t->to)))
-		return false;
-	t->owner = mr_owner(t->hca, mr);
-	return true;
-}
-
-/* The receive that the request takes: its queue is the QP's own. */
-straight_inline bool straight_take_recv(struct straight *t)
-{
-	const struct hca_qp *peer = t->peer;
-	u32 cons = peer->resp.rq_cons;
-
-	t->rcq = &t->hca->cq[peer->rcq];
-	t->rwqe = rq_slot(t->peer_seg, peer, cons);
-	keep_pointer(t->rcq);
-	keep_pointer(t->rwqe);
-	return !peer->srq && cons != rq_posted(t->peer_seg, peer);
-}
-
-/* A SEND's memory: as rx_place(). @dst: where the payload does not go to the receive's entry */
-straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
-{
-	const struct hca_qp *peer = t->peer;
-	u32 n = min_u32(load_relaxed(&t->rwqe->num_sge), peer->max_rsge), bad;
-	u64 room;
-
-	/* 0 bytes go nowhere. */
-	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE;
-	if (likely(t->in_cqe && n == 1)) {
-		if (unlikely(!mem_local_one(t->hca, peer->pd, t->rwqe->sge, ACC_LOCAL_WRITE, t->len,
-					    &t->owner, &t->to)))
-			return false;
-		if (likely(t->owner == peer->client - 1))
-			return true;
-	}
-	if (mem_local(t->hca, peer->pd, t->rwqe->sge, n, ACC_LOCAL_WRITE, t->len, dst, &room,
-		      &bad) ||
-	    t->len > room)
-		return false;
-	t->in_cqe = t->in_cqe && dst->client == peer->client - 1;
-	return true;
-}
-
-/* Room for @n entries. As in cq_make_room(), the client's index is read when there seems none. */
-straight_inline bool cq_has_slots(struct seg_hdr *seg, struct hca_cq *cq, u32 n)
-{
-	const struct cq_ctl *ctl;
-	u32 cons;
-
-	if (unlikely(cq->prod - cq->cons + n > cq->depth)) {
-		ctl = seg_ptr(seg, cq->ring);
-		cons = load_acquire(&ctl->cons);
-		if (cq->prod - cons + n > cq->depth)
-			return false;
-		cq->cons = cons;
-	}
-	return !cq->overrun;
-}
-
-/* Room for the completions. */
-straight_inline bool straight_has_room(struct straight *t)
-{
-	t->scq = &t->hca->cq[t->qp->scq];
-	keep_pointer(t->scq);
-	if (t->signaled && !cq_has_slots(t->seg, t->scq, t->recv && t->scq == t->rcq ? 2 : 1))
-		return false;
-	return !t->recv || cq_has_slots(t->peer_seg, t->rcq, 1);
-}
 
 straight_inline struct cqe *straight_cqe(struct seg_hdr *seg, const struct hca_cq *cq)
 {
@@ -256,12 +88,16 @@ straight_inline void straight_fill_recv(struct engine *e, const struct straight 
 	cqe->imm = t->imm ? load_relaxed(&t->slot->imm) : 0;
 	cqe->qpn = peer->qpn;
 	cqe->src_qp = peer->attr.dest_qpn;
-	cqe->slot = peer->resp.rq_cons;
+	cqe->slot = t->rslot;
 	cqe->vendor_err = 0;
 	cqe->status = WCS_SUCCESS;
 	cqe->opcode = t->write ? WCO_RECV_RDMA_WITH_IMM : WCO_RECV;
 	cqe->wc_flags = t->imm ? WCF_WITH_IMM : 0;
 	cqe->flags = t->in_cqe ? CQE_RECV | CQE_HAS_DATA : CQE_RECV;
+	if (t->shared) {
+		cqe->flags |= CQE_SRQ;
+		cqe->owner = cqe_owner((u32)(t->srq - t->hca->srq), t->srq->gen);
+	}
 }
 
 straight_inline void straight_fill_send(struct engine *e, const struct straight *t, struct cqe *cqe)
@@ -299,7 +135,7 @@ straight_inline void straight_advance_resp(const struct straight *t, const struc
 					   words32 to[4])
 {
 	const words32 *from = (const words32 *)was;
-	const words32 moved = { 1, 1, t->recv, 0 };
+	const words32 moved = { 1, 1, t->recv && !t->shared, 0 };
 	const words32 kept = { IB_PSN_MASK, IB_PSN_MASK, ~0u,
 			       ~(u32)(RESP_NAK_SENT | RESP_UNEXPECTED) };
 	const words64 count = { 1, t->len };
@@ -332,8 +168,15 @@ straight_inline void straight_commit_recv(struct engine *e, const struct straigh
 
 	straight_advance_resp(t, &peer->resp, s);
 	state_copy(&c->resp, s);
+	if (t->shared) {
+		c->srq = (u32)(t->srq - t->hca->srq) + 1;
+		c->srq_cons = t->srq->cons + 1;
+		c->srq_unexpected = t->srq->unexpected;
+	}
 	store_between(&c->valid, COMMIT_RESP);
 	state_copy(&peer->resp, s);
+	if (t->shared)
+		t->srq->cons = c->srq_cons;
 	if (t->recv)
 		commit_entry(t->rcq, cqe, prod);
 	store_between(&c->valid, 0);
@@ -411,21 +254,6 @@ straight_inline void straight_count(const struct straight *t)
 	}
 }
 
-/* Where the payload goes, what the message takes, and room for its completions. */
-straight_inline bool straight_take_all(struct engine *e, struct straight *t, struct hca_mem *dst)
-{
-	if (t->write && !straight_take_target(t))
-		return false;
-	/* The copy to memory of the peer's process finds out whether that still lives. */
-	if (t->recv || t->owner != t->peer->client - 1) {
-		t->peer_seg = seg_of(e, t->peer->client);
-		if (unlikely(!t->peer_seg))
-			return false;
-	}
-	return (!t->recv || straight_take_recv(t)) && straight_has_room(t) &&
-	       (t->write || straight_take_list(t, dst));
-}
-
 /* The request of a WQE of which opcode and kind of payload are known. Inlined for each kind. */
 straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bool write, bool imm)
 {
@@ -455,6 +283,25 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 	return true;
 }
 
+/* The request of the WQE @slot, which takes a receive of the peer's SRQ. */
+static __attribute__((noinline)) bool straight_send_shared(struct engine *e, struct hca_qp *qp,
+							   struct hca_qp *peer, struct seg_hdr *seg,
+							   const struct sq_wqe *slot, u32 op,
+							   bool in_wqe)
+{
+	struct straight t = {
+		.hca = e->hca,
+		.qp = qp,
+		.peer = peer,
+		.seg = seg,
+		.slot = slot,
+		.in_wqe = in_wqe,
+		.shared = true,
+	};
+
+	return straight_carry_out(e, &t, op == WR_RDMA_WRITE_WITH_IMM, op != WR_SEND);
+}
+
 /* The request of the WQE @slot. Each opcode gets a copy of the code, without others' branches. */
 straight_inline bool straight_send_op(struct engine *e, struct hca_qp *qp, struct hca_qp *peer,
 				      struct seg_hdr *seg, const struct sq_wqe *slot, u32 op,
@@ -464,10 +311,12 @@ straight_inline bool straight_send_op(struct engine *e, struct hca_qp *qp, struc
 		.hca = e->hca, .qp = qp, .peer = peer, .seg = seg, .slot = slot, .in_wqe = in_wqe
 	};
 
-	if (op == WR_SEND)
-		return straight_carry_out(e, &t, false, false);
 	if (op == WR_RDMA_WRITE)
 		return straight_carry_out(e, &t, true, false);
+	if (unlikely(peer->srq))
+		return straight_send_shared(e, qp, peer, seg, slot, op, in_wqe);
+	if (op == WR_SEND)
+		return straight_carry_out(e, &t, false, false);
 	return op == WR_SEND_WITH_IMM ? straight_carry_out(e, &t, false, true)
 				      : straight_carry_out(e, &t, true, true);
 }

@@ -22,6 +22,30 @@ static void between_ports(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *pe
 	nothing(w, qp, peer);
 }
 
+/* apply() makes the peer's receive one of an SRQ. */
+static void to_srq(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+}
+
+static void to_srq_limit(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->srq[peer->srq - 1].limit = 1;
+}
+
+static void to_srq_empty(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->srq[peer->srq - 1].cons++;
+}
+
+static void to_srq_of_tags(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->srq[peer->srq - 1].type = SRQ_TM;
+}
+
 static void fenced(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -178,6 +202,13 @@ static const struct {
 	{ "a rendezvous", rendezvous, WR_SEND, 8, false },
 	{ "the first packet to a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
 	{ "a later packet to a peer in RTR", peer_stays_in_rtr, WR_SEND, 8, true },
+	{ "a SEND to an SRQ", to_srq, WR_SEND, 8, true },
+	{ "a SEND with immediate to an SRQ", to_srq, WR_SEND_WITH_IMM, 8, true },
+	{ "a WRITE with immediate to an SRQ", to_srq, WR_RDMA_WRITE_WITH_IMM, 8, true },
+	{ "a WRITE to a peer with an empty SRQ", to_srq_empty, WR_RDMA_WRITE, 8, true },
+	{ "an empty SRQ", to_srq_empty, WR_SEND, 8, false },
+	{ "the limit of an SRQ", to_srq_limit, WR_SEND, 8, false },
+	{ "an SRQ that matches tags", to_srq_of_tags, WR_SEND, 8, false },
 	{ "a SEND to another port", between_ports, WR_SEND, 8, true },
 	{ "a WRITE to another port", between_ports, WR_RDMA_WRITE, 8, true },
 	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false },
@@ -194,6 +225,7 @@ static const struct {
 struct state {
 	struct hca_qp qp[2];
 	struct hca_cq cq[4];
+	struct hca_srq srq;
 	struct cqe entry[2];
 	u8 mem[4 * MTU];
 };
@@ -207,6 +239,7 @@ static void state_take(struct state *s)
 		s->cq[2 * i] = m->hca->cq[q[i].scq.index];
 		s->cq[2 * i + 1] = m->hca->cq[q[i].rcq.index];
 	}
+	s->srq = m->hca->srq[q[1].srq_index];
 	memcpy(&s->entry[0], (u8 *)m->c[0].seg + q[0].scq.ring + CQ_HDR, sizeof(struct cqe));
 	memcpy(&s->entry[1], (u8 *)m->c[1].seg + q[1].rcq.ring + CQ_HDR, sizeof(struct cqe));
 	memcpy(s->mem, m->c[1].mem, sizeof(s->mem));
@@ -224,6 +257,8 @@ static bool apply(u32 i, bool *same)
 	m = emu_new(1);
 	emu_port_add(m);
 	o.port_b = cases[i].make == between_ports ? 2 : 1;
+	o.srq = cases[i].make == to_srq || cases[i].make == to_srq_limit ||
+		cases[i].make == to_srq_empty || cases[i].make == to_srq_of_tags;
 	emu_connect(m, 0, 1, &o, &q[0], &q[1]);
 	qp = &m->hca->qp[q[0].slot];
 	peer = &m->hca->qp[q[1].slot];
