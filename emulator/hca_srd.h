@@ -47,7 +47,8 @@ struct srd_msg {
 	u8 retry; /* timeouts left */
 	u8 rnr_retry;
 	u8 asked; /* fault rules were asked about it */
-	u8 pad[12];
+	u32 held_posts; /* in SRD_RNR: it waits for no more than so many later WQEs; 0: does not matter */
+	u8 pad[8];
 } cacheline_aligned;
 _Static_assert(sizeof(struct srd_msg) == 64, "one line");
 

@@ -50,33 +50,50 @@ u32 srd_window_get(struct hca *hca, const struct hca_qp *qp);
 /** srd_forget() - the QP is reset or destroyed: forget what it sent, and what it alone knows. */
 void srd_forget(struct hca *hca, const struct hca_qp *qp);
 
-/* --- srd_send.c --- */
+/* --- srd_window.c --- */
 
 /** srd_source() - a QP's number with its epoch: a QP that was reset begins its flows anew. */
 u32 srd_source(const struct hca_qp *qp);
-/** srd_step() - send the next message. Return: whether it is worth while to call again. */
-bool srd_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
-/** srd_timer_arm() - set the QP's timer to the earliest deadline of its messages. */
-void srd_timer_arm(struct engine *e, struct hca_qp *qp);
-/** srd_timeout() - the QP's timer has fired. */
-void srd_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
-/** srd_retire() - *s has WQE @wqe complete: @una moves past all that are. */
-void srd_retire(struct req_state *s, u32 wqe);
-/** srd_recover() - a holder died: send again whatever has no answer. */
-void srd_recover(struct hca *hca, struct hca_qp *qp);
-/** srd_is_idle() - whether no message is under way. */
-bool srd_is_idle(const struct hca_qp *qp);
-/** srd_segment_end() - the segment of message @wqe has arrived: the next one, or it is complete. */
-void srd_segment_end(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 wqe);
-/** srd_complete() - message @wqe ends. @status: enum srd_status */
-void srd_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 wqe,
-		  enum srd_status status, u32 cause, u32 info);
 /** srd_active() - WQEs that were begun and are not complete, a bit each from s->una on. */
 u64 srd_active(const struct req_state *s);
 /** srd_msg_of() - the entry of a WQE. */
 struct srd_msg *srd_msg_of(struct hca *hca, const struct hca_qp *qp, u32 wqe);
 /** srd_msg_ready() - the message is to be sent, or sent again. */
 void srd_msg_ready(struct hca *hca, const struct hca_qp *qp, u32 wqe);
+/** srd_msg_wait() - the message is not sent for @ns. */
+void srd_msg_wait(struct engine *e, const struct hca_qp *qp, u32 wqe, u64 ns);
+/** srd_retire() - *s has WQE @wqe complete: @una moves past all that are. */
+void srd_retire(struct req_state *s, u32 wqe);
+/** srd_is_idle() - whether no message is under way. */
+bool srd_is_idle(const struct hca_qp *qp);
+
+/* --- srd_send.c --- */
+
+/** srd_step() - send the next message. Return: whether it is worth while to call again. */
+bool srd_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
+/** srd_timer_arm() - set the QP's timer to the earliest deadline of its messages. */
+void srd_timer_arm(struct engine *e, struct hca_qp *qp);
+/** srd_timeout() - the QP's timer has fired. */
+void srd_timeout(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
+/** srd_recover() - a holder died: send again whatever has no answer. */
+void srd_recover(struct hca *hca, struct hca_qp *qp);
+/** srd_segment_end() - the segment of message @wqe has arrived: the next one, or it is complete. */
+void srd_segment_end(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 wqe);
+/** srd_complete() - message @wqe ends. @status: enum srd_status */
+void srd_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 wqe,
+		  enum srd_status status, u32 cause, u32 info);
+
+/* --- srd_fault.c --- */
+
+/**
+ * srd_fault_ask() - ask engine_ops.fault about message @wqe, once, before it begins.
+ * @status: out: it ends with this completion status, by fault rule *rule; 0: it does not
+ * Return: whether it ends, or waits.
+ */
+bool srd_fault_ask(struct engine *e, const struct hca_qp *qp, const struct sq_wqe *w, u32 wqe,
+		   u32 *status, u32 *rule);
+/** srd_fault_posted() - WQEs before @posted are there: deferred messages may wait for no more. */
+void srd_fault_posted(struct hca *hca, const struct hca_qp *qp, u32 posted);
 
 /* --- srd_answer.c --- */
 

@@ -66,9 +66,7 @@ static void srd_rnr_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 	}
 	if (m->rnr_retry != RNR_FOR_EVER)
 		m->rnr_retry--;
-	e->hca->srd[qp->srd - 1].ready &= ~BIT64(wqe % SRD_WINDOW);
-	m->state = SRD_RNR;
-	m->deadline = e->ops->now(e->ctx) + ib_rnr_timer_ns(timer);
+	srd_msg_wait(e, qp, wqe, ib_rnr_timer_ns(timer));
 }
 
 /* Copy the data of a READ. Return: 0, or as engine_ops.copy. */

@@ -55,44 +55,6 @@ static const u8 wc_status[] = {
 	[SRD_LOCAL_UNRESP_REMOTE] = WCS_RESP_TIMEOUT_ERR,
 };
 
-u32 srd_source(const struct hca_qp *qp)
-{
-	return qp->qpn | (qp->resets & 0xff) << 24;
-}
-
-struct srd_msg *srd_msg_of(struct hca *hca, const struct hca_qp *qp, u32 wqe)
-{
-	return &hca->srd[qp->srd - 1].msg[wqe % SRD_WINDOW];
-}
-
-u64 srd_active(const struct req_state *s)
-{
-	u32 n = s->next - s->una;
-
-	return (n >= SRD_WINDOW ? ~0ULL : BIT64(n) - 1) & ~s->done;
-}
-
-bool srd_is_idle(const struct hca_qp *qp)
-{
-	return qp->req.next == qp->req.una;
-}
-
-void srd_msg_ready(struct hca *hca, const struct hca_qp *qp, u32 wqe)
-{
-	srd_msg_of(hca, qp, wqe)->state = SRD_READY;
-	hca->srd[qp->srd - 1].ready |= BIT64(wqe % SRD_WINDOW);
-}
-
-void srd_retire(struct req_state *s, u32 wqe)
-{
-	u32 n;
-
-	s->done |= BIT64(wqe - s->una);
-	n = ~s->done ? (u32)__builtin_ctzll(~s->done) : SRD_WINDOW;
-	s->done = n < SRD_WINDOW ? s->done >> n : 0;
-	s->una += n;
-}
-
 /* Message @wqe ends with @status, enum ib_wc_status, for which the device has the code @vendor. */
 static void srd_end(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 wqe, u32 status,
 		    u32 vendor, u32 cause, u32 info)
@@ -131,6 +93,16 @@ void srd_complete(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 
 		  enum srd_status status, u32 cause, u32 info)
 {
 	srd_end(e, qp, seg, wqe, wc_status[status], status, cause, info);
+}
+
+/* The device's code for a status that a fault rule has chosen; 0: it has none. */
+static u32 srd_vendor_of(u32 status)
+{
+	u32 i;
+
+	for (i = ARRAY_SIZE(wc_status) - 1; i && wc_status[i] != status; i--)
+		;
+	return i;
 }
 
 void srd_segment_end(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u32 wqe)
@@ -305,54 +277,17 @@ static enum srd_status srd_check(struct engine *e, struct hca_qp *qp, struct seg
 	return SRD_OK;
 }
 
-/* The device's code for a status that a fault rule has chosen; 0: it has none. */
-static u32 srd_vendor_of(u32 status)
-{
-	u32 i;
-
-	for (i = ARRAY_SIZE(wc_status) - 1; i && wc_status[i] != status; i--)
-		;
-	return i;
-}
-
-/* Count a status that a fault rule has chosen as one that came by itself. */
-static void srd_fault_count(struct engine *e, const struct hca_qp *qp, u32 status)
-{
-	if (status == WCS_RESP_TIMEOUT_ERR)
-		dev_count(e->hca, qp, CNT_RETRY_EXC);
-	else if (status == WCS_RNR_RETRY_EXC_ERR)
-		dev_count(e->hca, qp, CNT_RNR_RETRY_EXC);
-}
-
-/*
- * Ask the fault rules about a message that begins. One that fails is not sent, whatever it fails
- * with. Return: whether it ends here, or waits.
- */
+/* Ask the fault rules about a message that begins. Return: whether it ends here, or waits. */
 static bool srd_fault(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
-		      const struct sq_wqe *w, struct srd_msg *m, u32 wqe)
+		      const struct sq_wqe *w, u32 wqe)
 {
-	struct hca_work work = {
-		.qp = qp,
-		.client = qp->client - 1,
-		.opcode = w->opcode,
-		.wr_id = w->wr_id,
-		.len = m->total,
-	};
-	u32 status;
+	u32 status, rule;
 
-	if (m->asked)
+	if (!srd_fault_ask(e, qp, w, wqe, &status, &rule))
 		return false;
-	m->asked = 1;
-	status = e->ops->fault(e->ctx, &work);
-	if (status) {
-		srd_fault_count(e, qp, status);
-		srd_end(e, qp, seg, wqe, status, srd_vendor_of(status), CAUSE_FAULT, work.rule);
-	} else if (work.hold_ns) {
-		e->hca->srd[qp->srd - 1].ready &= ~BIT64(wqe % SRD_WINDOW);
-		m->state = SRD_RNR;
-		m->deadline = e->ops->now(e->ctx) + work.hold_ns;
-	}
-	return status || work.hold_ns;
+	if (status)
+		srd_end(e, qp, seg, wqe, status, srd_vendor_of(status), CAUSE_FAULT, rule);
+	return true;
 }
 
 /* Send a message that is ready. Return: whether something has happened. */
@@ -366,7 +301,7 @@ static bool srd_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, u
 	enum srd_status status = srd_check(e, qp, seg, &w, m, wqe, &mem, &b, &v);
 	int ret = 0;
 
-	if (unlikely(e->ops->fault) && !status && srd_fault(e, qp, seg, &w, m, wqe))
+	if (unlikely(e->ops->fault) && !status && srd_fault(e, qp, seg, &w, wqe))
 		return true;
 	if (!status && !srd_npkts(m)) {
 		ret = srd_segment_begin(e->hca, qp, &w, m, &b);
@@ -422,6 +357,8 @@ bool srd_step(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	u64 left = srd_active(&qp->req);
 	u32 i;
 
+	if (unlikely(e->ops->fault))
+		srd_fault_posted(e->hca, qp, sq_posted(seg, qp));
 	for_each_bit64(i, left) {
 		u32 wqe = qp->req.una + i;
 

@@ -53,6 +53,11 @@ is "each once" "$(sed -n 's/^recv [0-9]* success //p' <<<"$OUT" | sort -n | xarg
 messages 'reorder 50% opcode=RDMA_WRITE' write 16 65536
 is "all are written" "$(sends | wc -w)" 16
 
+seen 'defer 1s opcode=SEND nth=2' send 4 100 -- '0 2 3 1' 1
+seen 'defer 1s posts=3 nth=2' send 4 100 -- '0 2 3 1' 1
+# Two more are posted at once, so it waits for no time; others may have overtaken it.
+messages 'defer 10s posts=2 nth=2' send 4 100
+is "a message that was deferred until two more were posted" "$(sends | tr ' ' '\n' | sort | xargs)" '0 1 2 3'
 seen 'rnr nth=2' send 4 100 -- '0 2 3 1' 1
 is "the journal has the NAK, with the rule" "$(grep -c 'RNR NAK sent: by fault rule r' <<<"$LOG")" 1
 seen 'rnr opcode=SEND_ONLY size=100 for=4' send 1 100 -- '0(RNR retry counter exceeded: 10)' 4

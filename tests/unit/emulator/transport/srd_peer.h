@@ -59,6 +59,17 @@ static inline u32 srd_address(struct emu *m, u32 client, bool nobody)
 	return cmd.handle;
 }
 
+/* A world with queue pairs of its first two clients, and an address handle of the first one. */
+static inline struct emu *srd_pair(u32 depth, struct emu_qp *a, struct emu_qp *b, u32 *ah)
+{
+	struct emu *m = srd_world(1);
+
+	*a = srd_qp(m, 0, depth);
+	*b = srd_qp(m, 1, depth);
+	*ah = srd_address(m, 0, false);
+	return m;
+}
+
 static inline struct sq_wqe *srd_post(struct emu *m, struct emu_qp *q, u32 op, u64 id, u32 off,
 				      u32 len, u32 ah, const struct emu_qp *to)
 {

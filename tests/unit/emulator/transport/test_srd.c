@@ -29,11 +29,8 @@ static void test_sends(void)
 	struct cqe e;
 	u32 ah;
 
-	m = srd_world(1);
-	a = srd_qp(m, 0, 64);
-	b = srd_qp(m, 1, 64);
+	m = srd_pair(64, &a, &b, &ah);
 	c = srd_qp(m, 2, 64);
-	ah = srd_address(m, 0, false);
 	emu_recv(m, &b, 11, m->c[1].mem, 5000);
 	emu_recv(m, &c, 12, m->c[2].mem, 5000);
 	emu_fill(m->c[0].mem, 4096, 5);
@@ -181,11 +178,8 @@ static void test_no_head_of_line(void)
 	u32 nobody, ah, i;
 	u64 start;
 
-	m = srd_world(1);
-	a = srd_qp(m, 0, 64);
-	b = srd_qp(m, 1, 64);
+	m = srd_pair(64, &a, &b, &ah);
 	nobody = srd_address(m, 0, true);
-	ah = srd_address(m, 0, false);
 	srd_post(m, &a, WR_SEND, 1000, 0, 8, nobody, &b);
 	for (i = 0; i < 40; i++) {
 		emu_recv(m, &b, i, m->c[1].mem, 64);
@@ -218,10 +212,7 @@ static void test_rnr(void)
 	struct cqe c;
 	u32 ah;
 
-	m = srd_world(1);
-	a = srd_qp(m, 0, 64);
-	b = srd_qp(m, 1, 64);
-	ah = srd_address(m, 0, false);
+	m = srd_pair(64, &a, &b, &ah);
 	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &b);
 	emu_ring(m, &a);
 	CU_ASSERT_FALSE(emu_run(m, m->clock + 10 * SEC));
@@ -260,12 +251,9 @@ static void test_errors(void)
 	struct sq_wqe *w;
 	u32 ah;
 
-	m = srd_world(1);
-	a = srd_qp(m, 0, 64);
-	b = srd_qp(m, 1, 64);
+	m = srd_pair(64, &a, &b, &ah);
 	none = b;
 	none.qpn ^= 0x10000;
-	ah = srd_address(m, 0, false);
 	emu_recv(m, &b, 1, m->c[1].mem, 4);
 	srd_post(m, &a, WR_SEND, 1, 0, 8, ah, &none);
 	expect(&a, WCS_REM_INV_RD_REQ_ERR, SRD_REMOTE_BAD_DEST_QPN);
@@ -306,11 +294,8 @@ static void test_flush(void)
 	struct cqe c;
 	u32 nobody, ah, i;
 
-	m = srd_world(1);
-	a = srd_qp(m, 0, 64);
-	b = srd_qp(m, 1, 64);
+	m = srd_pair(64, &a, &b, &ah);
 	nobody = srd_address(m, 0, true);
-	ah = srd_address(m, 0, false);
 	for (i = 0; i < 10; i++) {
 		emu_recv(m, &b, i, m->c[1].mem, 64);
 		srd_post(m, &a, WR_SEND, i, 0, 8, i % 3 ? ah : nobody, &b);
@@ -336,10 +321,7 @@ static void test_reset(void)
 	struct emu_qp a, b;
 	u32 ah, round, i;
 
-	m = srd_world(1);
-	a = srd_qp(m, 0, 64);
-	b = srd_qp(m, 1, 64);
-	ah = srd_address(m, 0, false);
+	m = srd_pair(64, &a, &b, &ah);
 	for (round = 0; round < 6; round++) {
 		for (i = 0; i < 5; i++) {
 			emu_recv(m, &b, i, m->c[1].mem, 64);

@@ -34,10 +34,7 @@ static void test_deaths(void)
 	struct emu_deaths d;
 	u32 ah;
 
-	m = srd_world(1);
-	dying = srd_qp(m, 0, 16);
-	peer = srd_qp(m, 1, 16);
-	ah = srd_address(m, 0, false);
+	m = srd_pair(16, &dying, &peer, &ah);
 	emu_recv(m, &peer, 1, m->c[1].mem, 64);
 	emu_recv(m, &peer, 2, m->c[1].mem + 64, 64);
 	srd_post(m, &dying, WR_SEND, 1, 0, 8, ah, &peer);
