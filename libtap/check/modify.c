@@ -3,6 +3,7 @@
  * Why ibv_modify_qp() has failed with EINVAL: the first rule of ibv_modify_qp(3) that the call
  * breaks. A reason that is the device's own stays unknown, and is not reported.
  */
+#include "emulator/gid.h"
 #include "libtap/check/checks.h"
 #include "traces/calls/desc.h"
 
@@ -65,18 +66,9 @@ static const char *modify_state(enum ibv_qp_state state)
 	return check_enum_name(&vnames_qp_state, state);
 }
 
-/* Names the bits of a mask. */
 static const char *modify_bits(u32 mask, char *text, size_t size)
 {
-	size_t at = 0;
-	u32 i;
-
-	text[0] = '\0';
-	for (i = 0; i < 32; i++)
-		if (mask >> i & 1 && at < size)
-			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? " | " : "",
-					       check_enum_name(&vnames_qp_mask, 1u << i));
-	return text;
+	return check_flag_names(&vnames_qp_mask, mask, text, size);
 }
 
 static const struct modify_step *modify_find_step(const struct modify_call *m)
@@ -167,13 +159,6 @@ static bool modify_check_numbers(struct modify_call *m)
 				(u64)m->port.pkey_tbl_len - 1, " on this port");
 }
 
-static bool modify_gid_is_ipv4(const union ibv_gid *gid)
-{
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid->raw, mapped, sizeof(mapped));
-}
-
 /* GIDs of InfiniBand and of RoCE v1 are no addresses of IP. */
 static bool modify_check_gids(struct modify_call *m, const struct ibv_ah_attr *ah)
 {
@@ -183,8 +168,8 @@ static bool modify_check_gids(struct modify_call *m, const struct ibv_ah_attr *a
 	if (ibv_query_gid_ex(m->qp->context, ah->port_num, ah->grh.sgid_index, &own, 0))
 		return modify_blame(m, "ah_attr.grh.sgid_index is %u: that GID is empty",
 				    ah->grh.sgid_index);
-	ipv4 = modify_gid_is_ipv4(&own.gid);
-	return own.gid_type == IBV_GID_TYPE_ROCE_V2 && ipv4 != modify_gid_is_ipv4(&ah->grh.dgid) &&
+	ipv4 = gid_is_v4(own.gid.raw);
+	return own.gid_type == IBV_GID_TYPE_ROCE_V2 && ipv4 != gid_is_v4(ah->grh.dgid.raw) &&
 	       modify_blame(m,
 			    "ah_attr.grh.sgid_index is %u, the GID of an %s address, and dgid is "
 			    "an %s one: a packet has addresses of one kind",

@@ -4,6 +4,7 @@
 #include "traces/calls/desc.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct check_obj *lists[VOBJ_COUNT];
@@ -69,6 +70,20 @@ const char *check_enum_name(const struct vnames *names, u64 value)
 		if (names->name[i].value == value)
 			return names->name[i].name;
 	return "?";
+}
+
+const char *check_flag_names(const struct vnames *names, u32 flags, char *text, size_t size)
+{
+	u64 left = flags;
+	size_t at = 0;
+	u32 bit;
+
+	text[0] = '\0';
+	for_each_bit64(bit, left)
+		if (at < size)
+			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? " | " : "",
+					       check_enum_name(names, BIT64(bit)));
+	return text;
 }
 
 /* --- the end --- */

@@ -374,6 +374,8 @@ const struct check_obj *check_obj_fork(void);
 
 /** check_enum_name() - the name of a value, as in verbs.h, or "?". */
 const char *check_enum_name(const struct vnames *names, u64 value);
+/** check_flag_names() - the names of the bits of @flags, "A | B", in @text. Return: @text */
+const char *check_flag_names(const struct vnames *names, u32 flags, char *text, size_t size);
 
 /* --- thread.c --- */
 

@@ -5,8 +5,7 @@
  */
 #include "libtap/check/board.h"
 #include "libtap/check/checks.h"
-
-#include <stdio.h>
+#include "traces/calls/desc.h"
 
 #define RIGHTS_REMOTE (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -40,30 +39,14 @@ void check_rights_needed(struct check_obj *qp, const struct check_wr *wr)
 		check_board_use_key(load_relaxed(&peer->owner), wr->rkey, right);
 }
 
-/* "REMOTE_WRITE | REMOTE_READ" */
 static const char *rights_text(u32 rights, char *text, size_t size)
 {
-	static const struct {
-		u32 bit;
-		const char *name;
-	} names[] = {
-		{ IBV_ACCESS_REMOTE_WRITE, "REMOTE_WRITE" },
-		{ IBV_ACCESS_REMOTE_READ, "REMOTE_READ" },
-		{ IBV_ACCESS_REMOTE_ATOMIC, "REMOTE_ATOMIC" },
-	};
-	size_t at = 0, i;
-
-	text[0] = '\0';
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (rights & names[i].bit && at < size)
-			at += (size_t)snprintf(text + at, size - at, "%s%s", at ? " | " : "",
-					       names[i].name);
-	return text;
+	return check_flag_names(&vnames_access, rights & RIGHTS_REMOTE, text, size);
 }
 
 void check_rights_judge(const struct check_obj *mr)
 {
-	char has[64], used[64];
+	char has[128], used[128];
 	u32 rights;
 
 	if (!check_report_is_on(FINDING_MR_RIGHTS_UNUSED) || !mr->mr.has_access ||

@@ -89,8 +89,6 @@ struct cmp_map *cmp_map_new(const struct vt_devices *was, const struct vt_device
 int cmp_map_add(struct cmp_map *m, const struct vt_devices *was, const struct vt_devices *here);
 /** cmp_map_free() - @m: may be NULL */
 void cmp_map_free(struct cmp_map *m);
-/** cmp_gid_is_v4() - an IPv4 address as RoCE v2 maps it. */
-bool cmp_gid_is_v4(const uint8_t gid[16]);
 /** cmp_gid_find_local() - the entry of @here for an entry of @was. Returns NULL: there is none. */
 const struct vt_gid *cmp_gid_find_local(const struct vt_port *was, const struct vt_gid *gid,
 					const struct vt_port *here);

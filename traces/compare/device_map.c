@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes pairs of the values of one run and those of another. */
 #include "traces/compare/compare.h"
+#include "emulator/gid.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,13 +11,6 @@
 
 /* --- GIDs --- */
 
-bool cmp_gid_is_v4(const uint8_t gid[16])
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
 /* GIDs of Ethernet ports are IP addresses: their sort is address family and type. */
 static uint32_t map_gid_sort(const struct vt_gid *g)
 {
@@ -24,9 +18,7 @@ static uint32_t map_gid_sort(const struct vt_gid *g)
 
 	if (g->type == VT_GID_IB)
 		return VT_GID_IB;
-	family = cmp_gid_is_v4(g->raw)				   ? 1
-		 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2
-								   : 3;
+	family = gid_is_v4(g->raw) ? 1 : g->raw[0] == 0xfe && (g->raw[1] & 0xc0) == 0x80 ? 2 : 3;
 	return family << 8 | g->type;
 }
 
@@ -134,7 +126,7 @@ static int map_add_gid(struct cmp_map *m, const struct vt_port *was, const struc
 static const uint8_t *map_addr_find_local(const struct vt_port *was, uint32_t i,
 					  const struct vt_port *here)
 {
-	bool v4 = cmp_gid_is_v4(was->addr[i]);
+	bool v4 = gid_is_v4(was->addr[i]);
 	const uint8_t *first = NULL;
 	uint32_t k, nth = 0;
 
@@ -142,9 +134,9 @@ static const uint8_t *map_addr_find_local(const struct vt_port *was, uint32_t i,
 		if (!memcmp(here->addr[k], was->addr[i], 16))
 			return here->addr[k];
 	for (k = 0; k < i; k++)
-		nth += cmp_gid_is_v4(was->addr[k]) == v4;
+		nth += gid_is_v4(was->addr[k]) == v4;
 	for (k = 0; k < here->n_addrs; k++) {
-		if (cmp_gid_is_v4(here->addr[k]) != v4)
+		if (gid_is_v4(here->addr[k]) != v4)
 			continue;
 		if (!first)
 			first = here->addr[k];

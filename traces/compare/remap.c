@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rewrites a recorded line: replaces the values of one run by those of another. */
 #include "traces/compare/compare.h"
+#include "emulator/gid.h"
 #include "traces/compare/line_word.h"
 
 #include <arpa/inet.h>
@@ -81,7 +82,7 @@ static void remap_add_ip(struct remap_line *m, const uint8_t gid[16])
 {
 	char text[INET6_ADDRSTRLEN];
 
-	if (cmp_gid_is_v4(gid))
+	if (gid_is_v4(gid))
 		inet_ntop(AF_INET, gid + 12, text, sizeof(text));
 	else
 		inet_ntop(AF_INET6, gid, text, sizeof(text));
@@ -97,10 +98,10 @@ static bool remap_put_address(struct remap_line *m, const struct cmp_word *w,
 	const char *percent, *end;
 	unsigned long scope;
 
-	if (cmp_gid_is_v4(p->from) != cmp_gid_is_v4(p->to))
+	if (gid_is_v4(p->from) != gid_is_v4(p->to))
 		return false;
 	remap_add(m, w->word, w->key + 1);
-	if (cmp_gid_is_v4(p->to)) {
+	if (gid_is_v4(p->to)) {
 		remap_add_ip(m, p->to);
 		end = memchr(w->value, ':', w->value_len);
 	} else {
@@ -240,7 +241,7 @@ static void remap_grh_map_ipv4(const struct cmp_map *map, uint8_t *ip)
 
 	memcpy(gid + 12, ip, 4);
 	p = remap_pair_find(map, CMP_PAIR_GID, gid);
-	if (p && cmp_gid_is_v4(p->to))
+	if (p && gid_is_v4(p->to))
 		memcpy(ip, p->to + 12, 4);
 }
 

@@ -152,7 +152,7 @@ while read -r file name mistake text; do
 	CHECK=(--check="$name")
 	seeds <<<"$file $name $mistake $text"
 done <<'END'
-seeded MR:RIGHTS:UNUSED rights mr2 .* was registered with REMOTE_WRITE \| REMOTE_READ, and its peers have used REMOTE_WRITE
+seeded MR:RIGHTS:UNUSED rights mr2 .* was registered with IBV_ACCESS_REMOTE_WRITE \| IBV_ACCESS_REMOTE_READ, and its peers have used IBV_ACCESS_REMOTE_WRITE
 seeded QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstanding requests
 requests WR:REMOTE:RACE race qp2, wr_id 0x2: a WRITE of .* meets the WRITE wr_id 0x1 of qp1, which is outstanding
 processes WR:REMOTE:RACE process_race qp1, wr_id 0x8: a WRITE of .* meets the WRITE wr_id 0x6 of qp1 of process [0-9]*, which is outstanding

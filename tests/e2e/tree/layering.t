@@ -71,8 +71,8 @@ nothing "emulator has no I/O, threads, environment or other libraries" \
 	system emulator '(sys/|fcntl|unistd|pthread|poll|signal|infiniband|rdma/|linux/|arpa|net|stdlib)'
 nothing "emulator does not touch files, threads or the environment" touches
 for folder in formats calls vtrace compare; do
-	nothing "traces/$folder includes the formats, and the short names of integers" includes traces/$folder \
-		"$(in_folders 'traces/(formats|calls|vtrace|compare)')|emulator/types\.h"
+	nothing "traces/$folder includes the formats, the short names of integers, and what GIDs are" includes traces/$folder \
+		"$(in_folders 'traces/(formats|calls|vtrace|compare)')|emulator/(types|gid)\.h"
 	nothing "traces/$folder knows no library but libc, zlib and libpcap" system traces/$folder '(json-c|nettle)/'
 done
 # table.h, devices.h and wr_flush.h: the description of the API in the API's own types.
@@ -119,8 +119,8 @@ nothing "the tap includes itself, the table of calls, and how the shim stands be
 	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export|maps|mr_init_attr)\.h|emulator/types\.h"
 nothing "its users include the tap, how the shim stands between, the table of calls, and the fabric's client protocol" includes libtap/users \
 	"$(in_folders 'libtap|libtap/users|libshim/interpose|traces/calls|fabric/proto')|emulator/(types|seg)\.h"
-nothing "its checker includes the tap, the table of calls, and the table of findings" includes libtap/check \
-	"$(in_folders 'libtap|libtap/check|traces/calls')|fabric/proto/finding\.h|emulator/types\.h"
+nothing "its checker includes the tap, the table of calls, the table of findings, and names of variables" includes libtap/check \
+	"$(in_folders 'libtap|libtap/check|traces/calls')|fabric/proto/(finding|env)\.h|emulator/(types|gid)\.h"
 nothing "the tap knows no library but libc" system libtap '(json-c|nettle|zlib|pcap)'
 nothing "the dispatcher includes itself, how the shim stands between, and the names of variables" includes libdispatch \
 	"$(in_folders libdispatch)|libshim/interpose/(interpose|export)\.h|fabric/proto/env\.h|emulator/types\.h"
