@@ -19,7 +19,7 @@ enum shim_mr_type {
 
 /**
  * struct shim_mr - a memory region.
- * @map: MRT_DMABUF: its mapping, of @map_len bytes
+ * @map: MRT_DMABUF: its mapping; MRT_USER: its alias, or NULL; of @map_len bytes
  */
 struct shim_mr {
 	struct ibv_mr mr;
@@ -162,6 +162,19 @@ int shim_mem_pin(const void *addr, size_t len, bool write);
 
 int shim_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
 		   struct ibv_sge *sg, uint32_t n);
+
+/* --- alias.c --- */
+
+/**
+ * shim_alias_make() - a second mapping of the pages of shared memory, if RDMAEMU_ALIAS asks for it.
+ * Return: its first page, and its length in *map_len; NULL: there is none
+ */
+void *shim_alias_make(u64 addr, u64 len, size_t *map_len);
+/**
+ * rdmaemu_has_alias() - whether the device does without the program's own mapping of a region, for
+ * the checker, which finds it by dlsym(3). It is one of this library's regions.
+ */
+SHIM_EXPORT bool rdmaemu_has_alias(const struct ibv_mr *mr);
 
 /* --- mr.c --- */
 

@@ -74,6 +74,24 @@ static u64 mr_range_lend(const struct cmd_reg_mr *c)
 	return lend_region_add(c->addr, c->len, may);
 }
 
+/* The device is to reach the memory at its alias. Return: that, with *map_len; NULL: none. */
+static void *mr_range_alias(struct cmd_reg_mr *c, size_t *map_len)
+{
+	void *map = NULL;
+
+	if (!(c->access & IBV_ACCESS_ON_DEMAND))
+		map = shim_alias_make(c->addr, c->len, map_len);
+	if (map)
+		c->addr = (uintptr_t)map + (c->addr & (PAGE - 1));
+	return map;
+}
+
+static void mr_range_unmap(void *map, size_t map_len)
+{
+	if (map)
+		munmap(map, map_len);
+}
+
 static __thread u32 wanted __attribute__((tls_model("initial-exec")));
 
 SHIM_EXPORT void rdmaemu_next_key(u32 key)
@@ -139,7 +157,9 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 {
 	struct shim_context *ctx = shim_pd_of(pd, NULL) ? shim_context_of(pd->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REG_MR, .mr.key = shim_mr_wanted_key() };
+	size_t map_len = 0;
 	struct shim_mr *mr;
+	void *map;
 	u64 lend;
 	int ret;
 
@@ -161,12 +181,17 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
 	lend = mr_range_lend(&cmd.mr);
+	map = mr_range_alias(&cmd.mr, &map_len);
 	mr = shim_mr_new(pd, MRT_USER, &cmd, addr, len);
 	if (!mr) {
+		ret = -errno;
 		lend_region_drop(lend);
-		return NULL;
+		mr_range_unmap(map, map_len);
+		return fail_null(ret);
 	}
 	mr->lend = lend;
+	mr->map = map;
+	mr->map_len = map_len;
 	return &mr->mr;
 }
 
@@ -253,6 +278,38 @@ static int mr_rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *
 	return ret;
 }
 
+/* Where the region is from now on: in the HCA, in the shadow. Return: 0 or -errno. */
+static int mr_rereg_run(struct shim_context *ctx, struct shim_mr *mr, struct hca_cmd *cmd)
+{
+	struct cmd_reg_mr *c = &cmd->mr;
+	bool move = c->flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+	struct shim_mr was = *mr;
+	int ret;
+
+	mr->lend = mr_range_lend(c);
+	if (move)
+		mr->map = mr_range_alias(c, &mr->map_len);
+	else if (mr->map)
+		c->addr = (uintptr_t)mr->map + (c->addr & (PAGE - 1));
+	ret = shim_obj_cmd(ctx, cmd);
+	if (ret) {
+		lend_region_drop(mr->lend);
+		if (move)
+			mr_range_unmap(mr->map, mr->map_len);
+		mr->lend = was.lend;
+		mr->map = was.map;
+		mr->map_len = was.map_len;
+		return ret;
+	}
+	/* Place the data of unpolled receives where the region was when they were filled. */
+	shim_objs_each_cq(shim_cq_place_all);
+	ret = shim_mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
+	lend_region_drop(was.lend);
+	if (move)
+		mr_range_unmap(was.map, was.map_len);
+	return ret;
+}
+
 /**
  * ibv_rereg_mr() - ibv_rereg_mr(3). The keys stay.
  * Return: 0 or enum ibv_rereg_mr_err_code, with errno.
@@ -265,7 +322,7 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 		mr && mr->magic == MAGIC_MR ? shim_context_of(ibmr->context) : NULL;
 	struct hca_cmd cmd = { .op = CMD_REREG_MR };
 	struct cmd_reg_mr *c = &cmd.mr;
-	u64 lend = 0;
+	u64 at;
 	int ret;
 
 	if (call_fails(CALL_ibv_rereg_mr))
@@ -280,22 +337,14 @@ SHIM_EXPORT int ibv_rereg_mr(struct ibv_mr *ibmr, int flags, struct ibv_pd *pd, 
 	}
 	ret = mr_rereg_prepare(mr, flags, pd, addr, length, (u32)access, &cmd);
 	cmd.handle = ibmr->handle;
-	if (!ret) {
-		lend = mr_range_lend(c);
-		ret = shim_obj_cmd(ctx, &cmd);
-		lend_region_drop(ret ? lend : mr->lend);
-		mr->lend = ret ? mr->lend : lend;
-	}
-	/* Place the data of unpolled receives where the region was when they were filled. */
-	if (!ret) {
-		shim_objs_each_cq(shim_cq_place_all);
-		ret = shim_mr_shadow_set(c->key, c->pd, c->access, c->addr, c->iova, c->len);
-	}
+	at = c->addr;
+	if (!ret)
+		ret = mr_rereg_run(ctx, mr, &cmd);
 	if (ret) {
 		errno = -ret;
 		return IBV_REREG_MR_ERR_CMD;
 	}
-	ibmr->addr = (void *)(uintptr_t)c->addr;
+	ibmr->addr = (void *)(uintptr_t)at;
 	ibmr->length = c->len;
 	if (flags & IBV_REREG_MR_CHANGE_PD)
 		ibmr->pd = pd;
@@ -335,8 +384,7 @@ ERRNO_EXPORT(ibv_dereg_mr, (struct ibv_mr * ibmr), (ibmr))
 		shim_mr_shadow_clear(ibmr->lkey);
 	}
 	lend_region_drop(mr->lend);
-	if (mr->map)
-		munmap(mr->map, mr->map_len);
+	mr_range_unmap(mr->map, mr->map_len);
 	if (mr->dm)
 		__atomic_fetch_sub(&mr->dm->users, 1, __ATOMIC_ACQ_REL);
 	shim_mr_unimport(mr);

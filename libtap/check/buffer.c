@@ -55,7 +55,7 @@ static bool buffer_hash_segment(const struct check_wr *wr, u32 i, u64 len, u64 *
 {
 	u64 from = wr->sge[i].addr, to = from + wr->sge[i].length, first, last;
 
-	if (!wr->guard[i] || wr->guardable[i] == CHECK_GUARDS_SENDS)
+	if (!wr->guard[i] || wr->guardable[i] != CHECK_GUARDS_ALL)
 		return buffer_hash_range(from, len, hash);
 	check_guard_pages(&wr->sge[i], &first, &last);
 	return buffer_hash_range(from, first - from, hash) &&

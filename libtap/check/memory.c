@@ -7,8 +7,12 @@
 #include "libtap/check/guard.h"
 #include "libtap/check/watch.h"
 #include "libtap/memory_use.h"
+#include "libtap/next_symbol.h"
+
+#include "fabric/proto/env.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define MEMORY_DEAD 256u
 
@@ -48,18 +52,33 @@ void check_mr_new(struct check_obj *c)
 	c->mr.pd = mr->pd;
 }
 
-/* The kernel lets no device of an emulator write to shared memory whose owner may not. */
-static enum check_guardable memory_find_guardable(const struct check_mr *mr)
+/*
+ * The kernel lets no device of an emulator write to shared memory by a mapping whose owner may not,
+ * but it may have one of its own. A real device has pinned the pages; next to one nothing tells
+ * whose region this is.
+ */
+static bool memory_device_has_own(const struct ibv_mr *ibmr)
 {
-	enum tap_memory_kind kind;
+	static void *slot;
+	bool (*has_alias)(const struct ibv_mr *) =
+		(__typeof__(has_alias))tap_next_symbol_loaded(&slot, "rdmaemu_has_alias");
 
-	if (!(mr->access & IBV_ACCESS_LOCAL_WRITE) || mr->access & IBV_ACCESS_ON_DEMAND ||
-	    mr->iova != mr->addr || !check_guard_wants())
+	return has_alias ? has_alias(ibmr) : !getenv(PROTO_BESIDE_LIB_ENV);
+}
+
+enum check_guardable check_mr_guardable(const struct check_obj *c)
+{
+	if (c->mr.access & IBV_ACCESS_ON_DEMAND || c->mr.iova != c->mr.addr)
 		return CHECK_UNGUARDED;
-	kind = tap_memory_kind(mr->addr, mr->len);
-	if (kind == TAP_MEMORY_SHARED)
-		return CHECK_GUARDS_SENDS;
-	return kind == TAP_MEMORY_PRIVATE ? CHECK_GUARDS_ALL : CHECK_UNGUARDED;
+	switch (tap_memory_kind(c->mr.addr, c->mr.len)) {
+	case TAP_MEMORY_PRIVATE:
+		return CHECK_GUARDS_ALL;
+	case TAP_MEMORY_SHARED:
+		return memory_device_has_own((void *)(uintptr_t)c->tap->key) ? CHECK_GUARDS_SHARED
+									     : CHECK_GUARDS_SENDS;
+	default:
+		return CHECK_UNGUARDED;
+	}
 }
 
 void check_mr_call(const struct tap_call *call)
@@ -85,7 +104,8 @@ void check_mr_call(const struct tap_call *call)
 	}
 	if (c->mr.access & IBV_ACCESS_ZERO_BASED)
 		c->mr.iova = 0;
-	c->mr.guardable = memory_find_guardable(&c->mr);
+	if (c->mr.access & IBV_ACCESS_LOCAL_WRITE && check_guard_wants())
+		c->mr.guardable = check_mr_guardable(c);
 	if (check_watch_wants())
 		check_watch_add(c);
 	if (c->mr.access & IBV_ACCESS_ON_DEMAND)

@@ -55,6 +55,7 @@ struct check_shared; /* shared_queue.c */
 enum check_guardable {
 	CHECK_UNGUARDED,
 	CHECK_GUARDS_SENDS, /* shared memory */
+	CHECK_GUARDS_SHARED, /* all requests: shared memory that the device reaches by itself */
 	CHECK_GUARDS_ALL,
 };
 
@@ -416,6 +417,8 @@ void check_mr_explain(const struct check_obj *qp, const struct ibv_wc *wc,
 /** check_mr_explain_remote() - why a request was refused by its target, in this process. */
 void check_mr_explain_remote(const struct check_obj *qp, const struct ibv_wc *wc,
 			     const struct check_wr *wr);
+/** check_mr_guardable() - which requests for its memory may have guards, if it is writable. */
+enum check_guardable check_mr_guardable(const struct check_obj *c);
 /** check_mr_add_target() - the device may write there from now on. */
 void check_mr_add_target(struct check_obj *c, u64 from, u64 to);
 /** check_mr_fork() - in a child: the lock may be that of a thread that is not here. */

@@ -203,10 +203,9 @@ void check_watch_add(const struct check_obj *mr)
 
 	from = (mr->mr.addr + WATCH_PAGE - 1) & ~(u64)(WATCH_PAGE - 1);
 	to = (mr->mr.addr + mr->mr.len) & ~(u64)(WATCH_PAGE - 1);
-	if (!(mr->mr.access & remote) || mr->mr.access & IBV_ACCESS_ON_DEMAND || from >= to ||
-	    mr->mr.iova != mr->mr.addr ||
-	    tap_memory_kind(mr->mr.addr, mr->mr.len) != TAP_MEMORY_PRIVATE ||
-	    !check_guard_start() || !tap_fault_start_steps())
+	if (!(mr->mr.access & remote) || from >= to ||
+	    check_mr_guardable(mr) < CHECK_GUARDS_SHARED || !check_guard_start() ||
+	    !tap_fault_start_steps())
 		return;
 	pthread_mutex_lock(&lock);
 	r = watch_take();

@@ -21,7 +21,8 @@ bool check_session_is_on(void)
 
 /*
  * A checker that watches buffers or polled memory takes rights away from the program's pages for a
- * while. These stay where they are, whatever the program is to lend. Return: 0 or -1.
+ * while. These stay where they are, whatever the program is to lend, and the device has mappings of
+ * its own of those that are shared. Return: 0 or -1.
  */
 static int session_keep_memory(const struct opts *o)
 {
@@ -36,7 +37,7 @@ static int session_keep_memory(const struct opts *o)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(guards); i++)
 		if (finding_set_has(&on, guards[i]))
-			return setenv(PROTO_LEND_ENV, "0", 1);
+			return setenv(PROTO_LEND_ENV, "0", 1) || setenv(PROTO_ALIAS_ENV, "1", 1);
 	return 0;
 }
 

@@ -124,6 +124,8 @@ buffers WR:BUFFER:WRITTEN page_written qp1, wr_id 0x1: the device reads .*, whic
 buffers WR:BUFFER:WRITTEN shared_written qp[0-9], wr_id 0x1: the device reads .*, which is written at 0x[0-9a-f]*384 before
 buffers WR:BUFFER:EARLY response_early qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY receive_early qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY shared_response qp1, wr_id 0x1: the device writes .*, which is read at 0x[0-9a-f]*388 before
+buffers WR:BUFFER:EARLY shared_receive qp[0-9], wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*384 before
 buffers WR:BUFFER:EARLY srq_early srq1, wr_id 0x3: the device writes .*, which is read at 0x[0-9a-f]*005 before
 buffers WR:BUFFER:EARLY receive_call qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
 buffers WR:BUFFER:EARLY receive_handler qp2, wr_id 0x7: the device writes .*, which is read at 0x[0-9a-f]*388 before
@@ -138,6 +140,7 @@ END
 CHECK=(--check=polled)
 seeds <<'END'
 polled WR:WRITE:POLLED last_byte the CPU reads 0x[0-9a-f]*, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to .* is outstanding
+polled WR:WRITE:POLLED shared_byte the CPU reads 0x[0-9a-f]*, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to .* is outstanding
 polled WR:WRITE:POLLED other_message the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
 polled WR:WRITE:POLLED written_out the CPU reads 0x[0-9a-f]*000, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to
 polled WR:WRITE:POLLED passed_through the CPU reads 0x[0-9a-f]*068, and the WRITE wr_id 0x6 of qp1 of process [0-9]* to

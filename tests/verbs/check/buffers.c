@@ -90,10 +90,11 @@ static void seed_overlap(struct seed *s)
 
 /* --- buffers of whole pages --- */
 
-static uint8_t *seed_map_pages(struct seed *s, struct ibv_mr **mr)
+/* @kind: MAP_PRIVATE or MAP_SHARED */
+static uint8_t *seed_map_pages(struct seed *s, int kind, struct ibv_mr **mr)
 {
 	size_t size = PAGES * (size_t)sysconf(_SC_PAGESIZE);
-	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 
 	seed_must(at != MAP_FAILED, "mmap");
 	memset(at, 1, size);
@@ -105,7 +106,7 @@ static uint8_t *seed_map_pages(struct seed *s, struct ibv_mr **mr)
 static uint8_t *seed_open_pages(struct seed *s, struct ibv_mr **mr)
 {
 	seed_open(s, 32);
-	return seed_map_pages(s, mr);
+	return seed_map_pages(s, MAP_PRIVATE, mr);
 }
 
 /* From or to the second page, and a bit of those around it. */
@@ -164,12 +165,13 @@ static void seed_page_written(struct seed *s)
 	seed_end_page(s, mr);
 }
 
-static void seed_response_early(struct seed *s)
+static void seed_response(struct seed *s, int kind)
 {
 	struct ibv_mr *mr;
 	uint8_t *at;
 
-	at = seed_open_pages(s, &mr);
+	seed_open(s, 32);
+	at = seed_map_pages(s, kind, &mr);
 	seed_post_pages(s, IBV_WR_RDMA_READ, at, mr);
 	if (!s->wrong)
 		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "READ");
@@ -177,6 +179,16 @@ static void seed_response_early(struct seed *s)
 	if (s->wrong)
 		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "READ");
 	seed_end_page(s, mr);
+}
+
+static void seed_response_early(struct seed *s)
+{
+	seed_response(s, MAP_PRIVATE);
+}
+
+static void seed_shared_response(struct seed *s)
+{
+	seed_response(s, MAP_SHARED);
 }
 
 static void seed_receive_early(struct seed *s)
@@ -312,7 +324,7 @@ static void seed_receive_handler(struct seed *s)
 
 	seed_open(s, 32);
 	sigaction(SIGSEGV, &act, NULL);
-	at = seed_map_pages(s, &mr);
+	at = seed_map_pages(s, MAP_PRIVATE, &mr);
 	seed_receive_pages(s, at, mr);
 	sigaction(SIGSEGV, NULL, &old);
 	seed_must(old.sa_handler == fault_taken, "sigaction");
@@ -329,21 +341,26 @@ static void seed_receive_handler(struct seed *s)
 	seed_end_page(s, mr);
 }
 
-/* Another process sends to the page, while it belongs to a WRITE that is not polled. */
-static void seed_send_to_shared(struct end *other, struct ibv_qp *qp, struct ibv_sge *page)
+static void seed_receive_page(struct ibv_qp *qp, struct ibv_sge *page)
+{
+	struct ibv_recv_wr wr = { .wr_id = 7, .sg_list = page, .num_sge = 1 }, *bad;
+
+	seed_must(!ibv_post_recv(qp, &wr, &bad), "post");
+}
+
+/* Another process fills a receive of 4096 bytes. */
+static void seed_send_page(struct end *other)
 {
 	struct rc_wr wr = wr_make(IBV_WR_SEND, 2, other, other->buf, 4096, NULL, NULL);
-	struct ibv_recv_wr receive = { .wr_id = 7, .sg_list = page, .num_sge = 1 }, *bad;
 	struct ibv_wc wc;
 
-	seed_must(!ibv_post_recv(qp, &receive, &bad), "post");
 	memset(other->buf, 9, 4096);
 	seed_must(!end_send(other, &wr) && end_poll(other, 0, SEED_WAIT, &wc) &&
 			  wc.status == IBV_WC_SUCCESS,
 		  "SEND");
 }
 
-/* In shared memory, to which devices cannot write while it has guards. */
+/* In shared memory. The receive takes the page while the WRITE from it is not polled. */
 static void seed_shared_written(struct seed *s)
 {
 	struct ibv_send_wr wr = { .wr_id = 1, .num_sge = 1 }, *bad;
@@ -367,13 +384,42 @@ static void seed_shared_written(struct seed *s)
 	wr.wr.rdma.remote_addr = (uintptr_t)other->buf + 8192;
 	wr.wr.rdma.rkey = other->rkey;
 	seed_must(!ibv_post_send(qp, &wr, &bad), "post");
-	if (s->wrong)
+	if (s->wrong) {
 		at[4096 + 900] = 2;
-	else
-		seed_send_to_shared(other, qp, &sge);
+	} else {
+		seed_receive_page(qp, &sge);
+		seed_send_page(other);
+	}
 	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "WRITE");
 	seed_must(s->wrong || seed_poll(s) == IBV_WC_SUCCESS, "receive");
 	seed_must(at[4096 + 900] == (s->wrong ? 2 : 9), "content");
+	ibv_destroy_qp(qp);
+	ibv_dereg_mr(mr);
+	end_close(other);
+	seed_close(s);
+}
+
+/* A page of shared memory is received, from another process. */
+static void seed_shared_receive(struct seed *s)
+{
+	struct end *other = end_fork(false);
+	struct ibv_mr *mr;
+	struct ibv_sge sge;
+	struct ibv_qp *qp;
+	uint8_t *at;
+
+	end_open(other);
+	seed_open(s, 32);
+	qp = seed_connect_end(s, other);
+	at = seed_map_pages(s, MAP_SHARED, &mr);
+	sge = (struct ibv_sge){ (uintptr_t)at + 4096, 4096, mr->lkey };
+	seed_receive_page(qp, &sge);
+	if (s->wrong)
+		seed_must(at[4096 + 900] == 1, "content");
+	seed_send_page(other);
+	seed_must(seed_poll(s) == IBV_WC_SUCCESS, "receive");
+	seed_must(at[4096] == 9 && at[4096 + 4095] == 9 && at[4095] == 1 && at[8192] == 1,
+		  "content");
 	ibv_destroy_qp(qp);
 	ibv_dereg_mr(mr);
 	end_close(other);
@@ -400,6 +446,8 @@ static const struct seed_case seeds[] = {
 	{ "srq_early", seed_srq_early },
 	{ "own_fault", seed_own_fault },
 	{ "shared_written", seed_shared_written },
+	{ "shared_receive", seed_shared_receive },
+	{ "shared_response", seed_shared_response },
 	{ "receive_call", seed_receive_call },
 	{ "receive_unmapped", seed_receive_unmapped },
 	{ "receive_moved", seed_receive_moved },

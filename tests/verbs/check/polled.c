@@ -24,8 +24,8 @@ struct polled {
 	struct ibv_mr *mr;
 };
 
-/* @n: other processes */
-static void polled_open(struct polled *p, struct seed *s, int n)
+/* @n: other processes; @kind: MAP_PRIVATE or MAP_SHARED */
+static void polled_open_in(struct polled *p, struct seed *s, int n, int kind)
 {
 	int i;
 
@@ -40,11 +40,15 @@ static void polled_open(struct polled *p, struct seed *s, int n)
 		p->qp[i] = seed_connect_end(s, p->other[i]);
 		memset(p->other[i]->buf, POLLED_VALUE, POLLED_LEN);
 	}
-	p->page =
-		mmap(NULL, POLLED_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p->page = mmap(NULL, POLLED_SIZE, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 	seed_must(p->page != MAP_FAILED, "mmap");
 	p->mr = ibv_reg_mr(s->pd, (void *)p->page, POLLED_SIZE, ALL);
 	seed_must(p->mr, "ibv_reg_mr");
+}
+
+static void polled_open(struct polled *p, struct seed *s, int n)
+{
+	polled_open_in(p, s, n, MAP_PRIVATE);
 }
 
 static void polled_close(struct polled *p)
@@ -99,12 +103,12 @@ static void *polled_write_late(void *arg)
 }
 
 /* Waits for the last byte, as ib_write_lat does. */
-static void seed_last_byte(struct seed *s)
+static void polled_last_byte(struct seed *s, int kind)
 {
 	struct polled p;
 	pthread_t late;
 
-	polled_open(&p, s, 1);
+	polled_open_in(&p, s, 1, kind);
 	if (s->wrong) {
 		seed_must(!pthread_create(&late, NULL, polled_write_late, &p), "thread");
 		while (p.page[POLLED_AT + POLLED_LEN - 1] != POLLED_VALUE)
@@ -123,6 +127,16 @@ static void seed_last_byte(struct seed *s)
 	}
 	polled_complete(&p, 0);
 	polled_close(&p);
+}
+
+static void seed_last_byte(struct seed *s)
+{
+	polled_last_byte(s, MAP_PRIVATE);
+}
+
+static void seed_shared_byte(struct seed *s)
+{
+	polled_last_byte(s, MAP_SHARED);
 }
 
 /* A message of another queue pair says that the data is there. */
@@ -327,6 +341,7 @@ static const struct seed_case seeds[] = {
 	{ "echo", seed_echo },
 	{ "call_of_thread", seed_call_of_thread },
 	{ "last_byte", seed_last_byte },
+	{ "shared_byte", seed_shared_byte },
 	{ "other_message", seed_other_message },
 	{ "written_out", seed_written_out },
 	{ "counter", seed_counter },

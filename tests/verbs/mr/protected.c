@@ -2,6 +2,7 @@
 /*
  * Registered memory of the peer, another process, or of this one, that its CPU must not touch any
  * more: a device reaches it nevertheless, as the pages that it has pinned.
+ *	app_mr_protected [shared]: it stays shared, and RDMAEMU_ALIAS=1 is set
  */
 #include "tests/lib/c/rc.h"
 
@@ -104,8 +105,10 @@ static void test_unpolled(const char *what, int prot)
 	   "%s: a receive that is not polled when a region ends", what);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	bool shared = argc > 1 && !strcmp(argv[1], "shared");
+
 	b = end_fork(false);
 	a = end_local();
 	end_open(a);
@@ -113,8 +116,8 @@ int main(void)
 	pair_up(a, b, &rc_defaults, &rc_defaults);
 	page = (uint8_t *)(((uintptr_t)b->buf + 2 * PAGE) & ~(uintptr_t)(PAGE - 1));
 	own_page = (uint8_t *)(((uintptr_t)a->buf + 2 * PAGE) & ~(uintptr_t)(PAGE - 1));
-	/* Private: the kernel lets nobody write to shared memory that its owner may not write. */
-	if (end_map(b, page, 2 * (size_t)PAGE) || end_map(a, own_page, PAGE))
+	/* The kernel lets nobody write to a shared mapping that its owner may not write. */
+	if (!shared && (end_map(b, page, 2 * (size_t)PAGE) || end_map(a, own_page, PAGE)))
 		die("mmap");
 	test_protection("read-only memory", PROT_READ);
 	test_protection("inaccessible memory", PROT_NONE);
