@@ -276,6 +276,12 @@ torture-faults: all tests ## N= scenarios of random fault rules (1000), RERUNS= 
 	BUILD=$(BUILD) TORTURE_FAULTS=$(N) TORTURE_RERUNS=$(RERUNS) TORTURE_SEED=$$seed TEST_TIMEOUT=14400 \
 		tests/run =torture/fault
 
+# Each mistake that the checker must find, and each twin without it, N times: make check-seeds N=50
+.PHONY: check-seeds
+check-seeds: N = 50
+check-seeds: all tests ## find each seeded mistake in N= of N processes (50), and none in its twin
+	@BUILD=$(BUILD) CHECK_REPEATS=$(N) TEST_TIMEOUT=14400 tests/run =e2e/check/seeded_mistakes_are_found
+
 # A longer random walk, from a seed that is printed: make walk STEPS=20000000 SEED=7
 STEPS ?= 5000000
 SEED  ?= $(shell date +%s)

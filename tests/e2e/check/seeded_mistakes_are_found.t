@@ -5,15 +5,51 @@
 # The checker finds each seeded mistake, in the line that makes it, and says nothing of the twin without it.
 . "$(dirname "$0")/../../lib/lib.sh"
 
+# CHECK_REPEATS=50 shows that nothing of this is luck (make check-seeds): so many processes, one after the other, make
+# each mistake in one run.
+REPEATS=${CHECK_REPEATS:-1}
+LIMIT=$((LIMIT * (1 + REPEATS / 10)))
+
+# REPEATS COUNT NAME TEXT PROGRAM... - each process and its children have COUNT findings, of which one has this name and
+# text (both texts are EREs)
+# shellcheck disable=SC2016
+REPEAT='
+	shopt -s nullglob
+	declare -A seen
+	n=$1 count=$2 name=$3 text=$4
+	shift 4
+	for ((i = 1; i <= n; i++)); do
+		"$@" || exit
+		new=()
+		for file in "$RDMAEMU_CHECK_DIR"/*; do
+			[ -n "${seen[$file]}" ] || new+=("$file")
+			seen[$file]=1
+		done
+		reports=$(cat "${new[@]}" /dev/null)
+		[[ $(grep -c "^finding" <<<"$reports") =~ ^$count$ ]] || { echo "process $i of $n: $reports" && exit 1; }
+		[ -z "$name" ] || grep -x -A 1 "finding $name" <<<"$reports" | grep -qE "^text $text" ||
+			{ echo "process $i of $n has no report" && exit 1; }
+	done
+'
+
+# program COUNT NAME TEXT PROGRAM ARGS... - under the check
+program() {
+	local repeat=()
+	[ "$REPEATS" = 1 ] || repeat=(bash -c "$REPEAT" repeat "$REPEATS" "$1" "$2" "$3")
+	limit "$RDMAEMU" run "${CHECK[@]}" -- "${repeat[@]}" "${@:4}" 2>&1
+}
+
 # seed FILE NAME MISTAKE TEXT [COUNT] - the program with the mistake has this finding only, whose text matches, at COUNT
 # places (both EREs)
 seed() {
-	local out status=0 want=0 file=$1
+	local out status=0 want=0 file=$1 count=${5:-1}
 	shift
-	out=$(limit "$RDMAEMU" run "${CHECK[@]}" -- "$T/app_check_$file" "$2" wrong 2>&1) || status=$?
+	out=$(program "$count" "$1" "$3" "$T/app_check_$file" "$2" wrong) || status=$?
 	grep -q "^rdmaemu: error" <<<"$out" && want=99
 	echo "$out"
-	[ $status = $want ] && [[ $(grep -c "^rdmaemu: [a-z]* [A-Z]*:" <<<"$out") =~ ^${4:-1}$ ]] &&
+	# Two threads, or two processes, may have the same finding at places that are not the same each time.
+	[ "$REPEATS" = 1 ] || count='[1-9][0-9]*'
+	[ $status = $want ] && [[ $(grep -c "^rdmaemu: [a-z]* [A-Z]*:" <<<"$out") =~ ^$count$ ]] &&
 		grep -qE "^rdmaemu: (error|warning|info) $1: app_check_$file\[[0-9]*\]: $3" <<<"$out" &&
 		grep -q "seed_$2 (tests/verbs/check/$file.c:[0-9]*)" <<<"$out"
 }
@@ -21,26 +57,27 @@ seed() {
 # twin FILE MISTAKE - the same program without it
 twin() {
 	local out status=0
-	out=$(limit "$RDMAEMU" run "${CHECK[@]}" -- "$T/app_check_$1" "$2" right 2>&1) || status=$?
+	out=$(program 0 "" "" "$T/app_check_$1" "$2" right) || status=$?
 	echo "$out"
 	[ "$status:$out" = 0: ]
 }
 
-# CHECK_REPEATS=50 shows that nothing of this is luck.
-repeatedly() {
-	local i
-	for ((i = 0; i < ${CHECK_REPEATS:-1}; i++)); do
-		"$@" || return
-	done
-}
-
-# seeds - those of stdin, lines FILE NAME MISTAKE TEXT
+# seeds [each] - those of stdin, lines FILE NAME MISTAKE TEXT, by the check of CHECK, or each by that of its NAME only;
+# some at a time, as most of them wait
 seeds() {
-	local file name mistake text
+	local file name mistake text n=0
 	while read -r file name mistake text; do
-		check "$name: $mistake" repeatedly seed "$file" "$name" "$mistake" "$text"
-		check "$mistake: its twin" repeatedly twin "$file" "$mistake"
+		[ $# = 0 ] || CHECK=(--check="$name")
+		[ $((n++)) -lt 4 ] || wait -n
+		{
+			check "$name: $mistake" seed "$file" "$name" "$mistake" "$text"
+			check "$mistake: its twin" twin "$file" "$mistake"
+		} >"$TEST_DIR/$mistake.checks" &
 	done
+	wait
+	cat "$TEST_DIR"/*.checks
+	FAILED=$((FAILED + $(cat "$TEST_DIR"/*.checks | grep -c "^not ok")))
+	rm "$TEST_DIR"/*.checks
 }
 
 CHECK=(--check)
@@ -151,10 +188,7 @@ polled WR:ATOMIC:CPU counter the CPU writes 0x[0-9a-f]*068, and the atomic wr_id
 identifiers WR:WRITE:POLLED passive the CPU reads 0x[0-9a-f]*000, and the WRITE wr_id 0x2 of qp[12] to
 END
 # Each alone: a program has several of them at a time.
-while read -r file name mistake text; do
-	CHECK=(--check="$name")
-	seeds <<<"$file $name $mistake $text"
-done <<'END'
+seeds each <<'END'
 seeded MR:RIGHTS:UNUSED rights mr2 .* was registered with IBV_ACCESS_REMOTE_WRITE \| IBV_ACCESS_REMOTE_READ, and its peers have used IBV_ACCESS_REMOTE_WRITE
 seeded QP:SQ:STUCK stuck qp1: ibv_post_send\(\) fails with ENOMEM: its 8 outstanding requests
 requests WR:REMOTE:RACE race qp2, wr_id 0x2: a WRITE of .* meets the WRITE wr_id 0x1 of qp1, which is outstanding
