@@ -92,7 +92,7 @@ static int next(void)
 static void serve(int to, int n)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET };
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = NULL;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	ch = rdma_create_event_channel();

@@ -85,7 +85,7 @@ static void qp_connect(void)
 
 static void objects_create(void)
 {
-	struct ibv_qp_init_attr init = { .cap = { MESSAGES, MESSAGES, 1, 1 },
+	struct ibv_qp_init_attr init = { .cap = { MESSAGES, MESSAGES, 1, 1, 0 },
 					 .qp_type = IBV_QPT_RC,
 					 .sq_sig_all = 1 };
 

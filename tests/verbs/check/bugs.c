@@ -146,7 +146,8 @@ static void bug_brpc_3415(struct seed *s)
 	bug_empty(s->cq);
 	seed_must(write(writer.go[1], "", 1) == 1, "write");
 	fd.fd = s->chan->fd;
-	seed_must(poll(&fd, 1, -1) == 1 && !ibv_get_cq_event(s->chan, &cq, &context), "event");
+	seed_must(poll(&fd, 1, -1) == 1, "poll");
+	seed_must(!ibv_get_cq_event(s->chan, &cq, &context), "event");
 	ibv_ack_cq_events(cq, 1);
 	pthread_join(other, NULL);
 	seed_poll(s);

@@ -119,7 +119,7 @@ static bool received(struct rdma_cm_id *id, struct ibv_mr *mr, const uint8_t *wr
 
 static int serve(const char *address, const char *port)
 {
-	struct rdma_cm_id *listener = endpoint(address, port, RAI_PASSIVE), *id;
+	struct rdma_cm_id *listener = endpoint(address, port, RAI_PASSIVE), *id = NULL;
 	struct rdma_conn_param param = { .responder_resources = 4,
 					 .initiator_depth = 4,
 					 .rnr_retry_count = 7 };

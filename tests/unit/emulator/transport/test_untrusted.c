@@ -84,7 +84,7 @@ static void test_read_in_portions(void)
 				    .flags = ONLY,
 				    .dma_len = 4 * FOREIGN_MTU + 1,
 				    .part = 2 * FOREIGN_MTU };
-	int again;
+	u32 again;
 
 	up();
 	/* The second time the request is a duplicate. */

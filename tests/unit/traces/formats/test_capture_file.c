@@ -22,7 +22,8 @@ static u8 *make_file(size_t *size)
 	struct pcapng *w;
 	u32 i;
 
-	CU_ASSERT_FATAL(fd >= 0 && !pcapng_open(&w, &o));
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_EQUAL_FATAL(pcapng_open(&w, &o), 0);
 	CU_ASSERT_FATAL(pcapng_add_iface(w, &ifaces[0]) == 0);
 	CU_ASSERT_FATAL(pcapng_add_iface(w, &ifaces[1]) == 1);
 	for (i = 0; i < FRAMES; i++) {
