@@ -49,9 +49,9 @@ static bool range_is_whole(const struct lent_range *r)
 static int range_return(struct lent_range *r)
 {
 	int ret = lent_range_show(r, false);
-	u64 begin = lent_cost_begin();
 	u32 i;
 
+	lent_cost_begin();
 	for (i = 0; i < RETURN_TRIES && !ret; i++) {
 		ret = lent_pages_return(r);
 		if (ret != -EAGAIN)
@@ -62,7 +62,7 @@ static int range_return(struct lent_range *r)
 		ret = -EAGAIN;
 	if (!ret)
 		lent_range_remove(r);
-	lent_cost_end(begin);
+	lent_cost_end();
 	return ret;
 }
 

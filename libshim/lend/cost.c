@@ -5,7 +5,10 @@
  * Lent memory pays when it is used often after it was registered, which nobody knows in advance. So
  * the CPU time that exchanges take is bounded: to what nobody notices at a program's start, and to
  * a share of the time since then. A program that registers other memory for each transfer soon
- * has nothing lent.
+ * has nothing lent. When the time is used up amidst a region, the rest of it stays where it is.
+ *
+ * The bound of a region's size is about what follows: each page of a memory file is faulted in by
+ * itself, where private memory has huge pages, and a fork copies what is lent.
  */
 #include "libshim/lend/range.h"
 #include "libshim/lend/region.h"
@@ -14,14 +17,16 @@
 
 #include <time.h>
 
-#define REGION_BYTES (4u << 20) /* more would take longer than the program's start */
+#define REGION_BYTES (32u << 20)
 #define FREE_NS	     20000000u
 #define SHARE	     100u /* 1 of so many ns */
 
 static u64 spent_ns;
 static u64 first_ns; /* when the first region was registered */
+static u64 began_ns; /* CPU time of this thread when the exchange that is under way began */
+static u32 nested;
 
-u64 lent_cost_begin(void)
+static u64 cost_cpu_ns(void)
 {
 	struct timespec ts;
 
@@ -31,19 +36,33 @@ u64 lent_cost_begin(void)
 	return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
 }
 
-void lent_cost_end(u64 begin)
+void lent_cost_begin(void)
 {
-	spent_ns += lent_cost_begin() - begin;
+	if (!nested++)
+		began_ns = cost_cpu_ns();
+}
+
+void lent_cost_end(void)
+{
+	if (!--nested)
+		spent_ns += cost_cpu_ns() - began_ns;
+}
+
+static bool cost_has_time(u64 spent)
+{
+	return spent < FREE_NS + (sys_now() - first_ns) / SHARE;
 }
 
 bool lent_cost_is_bearable(u64 bytes)
 {
-	u64 now = sys_now();
-
 	if (!first_ns)
-		first_ns = now;
-	return lend_is_asked() ||
-	       (bytes <= REGION_BYTES && spent_ns < FREE_NS + (now - first_ns) / SHARE);
+		first_ns = sys_now();
+	return lend_is_asked() || (bytes <= REGION_BYTES && cost_has_time(spent_ns));
+}
+
+bool lent_cost_may_go_on(void)
+{
+	return lend_is_asked() || cost_has_time(spent_ns + cost_cpu_ns() - began_ns);
 }
 
 void lent_cost_forget(void)

@@ -197,6 +197,10 @@ int lent_pages_lend(const struct lent_range *r, int prot, u64 *done)
 	u64 len;
 
 	for (*done = 0; *done < r->len && !ret; *done += ret ? 0 : len) {
+		if (*done && !lent_cost_may_go_on()) {
+			ret = -EDQUOT;
+			break;
+		}
 		len = min_u64(r->len - *done, STEP);
 		ret = step_lend(fd, r->addr + *done, len, prot, r->off + *done, !*done);
 	}

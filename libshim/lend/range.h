@@ -119,7 +119,7 @@ bool lent_range_maps(const struct mapping *v);
  * lent_pages_lend() - exchange the private pages of a range for pages of the file, in steps.
  * @prot: of the mapping
  * @done: receives how many bytes, from the start, lie in the file now
- * Return: 0, or -errno: not all. -EBUSY: because of another thread
+ * Return: 0, or -errno: not all. -EBUSY: because of another thread; -EDQUOT: it takes too long
  */
 int lent_pages_lend(const struct lent_range *r, int prot, u64 *done);
 /**
@@ -131,11 +131,13 @@ int lent_pages_return(const struct lent_range *r);
 
 /* --- cost.c; lock held --- */
 
-/** lent_cost_begin() - before pages are exchanged. Return: for lent_cost_end() */
-u64 lent_cost_begin(void);
-void lent_cost_end(u64 begin);
-/** lent_cost_is_bearable() - whether the program would not notice the exchange of @bytes. */
+/** lent_cost_begin() - before pages are exchanged; lent_cost_end() follows. They may be nested. */
+void lent_cost_begin(void);
+void lent_cost_end(void);
+/** lent_cost_is_bearable() - whether the program would not notice that @bytes are exchanged. */
 bool lent_cost_is_bearable(u64 bytes);
+/** lent_cost_may_go_on() - the same for the rest, after lent_cost_begin() and a step. */
+bool lent_cost_may_go_on(void);
 /** lent_cost_forget() - in a forked child. */
 void lent_cost_forget(void);
 

@@ -278,6 +278,8 @@ static enum seg_lent_why why_not(int err, enum seg_lent_why why)
 {
 	if (!err)
 		return why;
+	if (err == -EDQUOT)
+		return LENT_WHY_COST;
 	return err == -EBUSY ? LENT_WHY_THREADS : LENT_WHY_FILE;
 }
 
@@ -332,7 +334,6 @@ static enum seg_lent_why region_try(u32 index, bool may_lend)
 {
 	u64 from = ALIGN_UP(regions[index].addr, LEND_PAGE), to = page_down(regions[index].end);
 	enum seg_lent_why why;
-	u64 begin;
 
 	if (!may_lend)
 		return LENT_WHY_USE;
@@ -344,9 +345,9 @@ static enum seg_lent_why region_try(u32 index, bool may_lend)
 		return LENT_WHY_THREADS;
 	if (!lent_cost_is_bearable(to - from))
 		return LENT_WHY_COST;
-	begin = lent_cost_begin();
+	lent_cost_begin();
 	why = lend_is_quiet() ? region_lend(index) : LENT_WHY_IO;
-	lent_cost_end(begin);
+	lent_cost_end();
 	return why;
 }
 

@@ -17,7 +17,9 @@
 
 #define PAGE   4096u
 #define SIZE   (8 * PAGE)
-#define BIG    (8u << 20)
+#define STEP   (2u << 20)
+#define LARGE  (8u << 20)
+#define BIG    (40u << 20)
 #define ENOUGH 100000
 #define SIGNAL (SIGRTMAX - 2) /* by which threads are stopped if the program asks for that */
 
@@ -142,6 +144,45 @@ static bool is_too_often(void)
 	return !lent;
 }
 
+/*
+ * Register a region that takes several steps. Return: how much of it is lent. *well: unchanged
+ * where it is not, as a peer reaches all of it.
+ */
+static size_t large_is_lent(bool *well)
+{
+	uint8_t *at = vb_pages(LARGE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr;
+	size_t lent;
+
+	fill(at, LARGE, 7);
+	mr = region_new(at, LARGE);
+	lent = vb_lent_bytes(at, LARGE);
+	if (!filled(at, LARGE, 7) || !vb_peer_reaches(b, mr->rkey, at) ||
+	    !vb_peer_reaches(b, mr->rkey, at + lent - (lent ? PAGE : 0)) ||
+	    !vb_peer_reaches(b, mr->rkey, at + LARGE - PAGE))
+		*well = false;
+	ibv_dereg_mr(mr);
+	munmap(at, LARGE);
+	return lent;
+}
+
+/* When the time is used up, the rest of a region stays where it is. */
+static void test_part(void)
+{
+	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
+	size_t lent = LARGE, most = 0;
+	bool well = true;
+
+	while ((!lent || lent == LARGE) && now_ns() < end) {
+		lent = large_is_lent(&well);
+		most = lent > most ? lent : most;
+	}
+	ok(most && lent < LARGE && lent % STEP == 0,
+	   "a region of %u bytes is lent as far as there is time: %zu, before that %zu", LARGE,
+	   lent, most);
+	ok(well, "and is unchanged, and within the reach of others");
+}
+
 static void test_cost(void)
 {
 	uint8_t *at = vb_pages(BIG, PROT_READ | PROT_WRITE);
@@ -161,6 +202,7 @@ int main(int argc, char **argv)
 	test_threads();
 	test_kernel_writes();
 	test_signal();
+	test_part();
 	test_cost();
 	vb_pair_down(&p);
 	vb_close_two(a, b);
