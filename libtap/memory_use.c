@@ -9,6 +9,7 @@
  */
 #include "libtap/memory_use.h"
 #include "libshim/interpose/maps.h"
+#include "libtap/async_file.h"
 #include "libtap/process.h"
 
 #include <sys/mman.h>
@@ -127,13 +128,13 @@ int tap_hook_mprotect(void *addr, size_t len, int prot)
 ssize_t tap_hook_read(int fd, void *buf, size_t len)
 {
 	use_show(buf, len, TAP_MEMORY_WRITTEN);
-	return tap_next(read)(fd, buf, len);
+	return tap_next(read)(tap_async_file(fd), buf, len);
 }
 
 ssize_t tap_hook___read_chk(int fd, void *buf, size_t len, size_t size)
 {
 	use_show(buf, len, TAP_MEMORY_WRITTEN);
-	return tap_next(__read_chk)(fd, buf, len, size);
+	return tap_next(__read_chk)(tap_async_file(fd), buf, len, size);
 }
 
 ssize_t tap_hook_pread(int fd, void *buf, size_t len, off_t off)

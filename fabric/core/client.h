@@ -13,6 +13,8 @@ struct conn;
 struct fabric;
 struct xfer;
 
+#define CLIENT_EVENTS 16u
+
 /** struct client - a client. */
 struct client {
 	u32 id, gen; /* in the HCA's table */
@@ -39,6 +41,9 @@ struct client {
 	struct xfer *xfer; /* the transfer that its helper works for, or NULL */
 	bool wake; /* it is in the list of struct poller_wakes */
 	struct client *wake_next;
+	int events_fd; /* an eventfd for events that rules raise on real devices, -1: none */
+	u32 n_events; /* entries of @events: ids of rules that have not been handed over yet */
+	u32 events[CLIENT_EVENTS];
 	u32 paused_by; /* id of the fault rule that has paused its process; 0: none */
 	struct client *next;
 };

@@ -8,6 +8,8 @@
 
 static bool action_event_fire(struct fabric *f, struct fault_rule *r, const struct fault_pkt *p)
 {
+	if (f->real)
+		return fault_real_event_fire(f, r);
 	return fault_is_port_event(r->what.event) ? fault_port_event_fire(f, r)
 						  : fault_object_event_fire(f, r, p);
 }

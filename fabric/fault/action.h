@@ -87,6 +87,20 @@ int fault_event_seen(struct fabric *f, const struct client *cl, const struct pro
 /** fault_qp_unseen() - PROTO_UNSEEN. Return: as fault_cm_request(). */
 int fault_qp_unseen(struct fabric *f, const struct client *cl, const struct proto_msg *m);
 
+/* --- real_raise.c ----------------------------------------------------------------------------- */
+
+/**
+ * fault_real_event_fire() - let the programs on real devices that the rule names raise its event.
+ * Return: false: the rule is hit when they have.
+ */
+bool fault_real_event_fire(struct fabric *f, const struct fault_rule *r);
+/** fault_events_open() - PROTO_EVENTS. Return: 0, -errno, or as fault_cm_request(). */
+int fault_events_open(struct fabric *f, struct client *cl, int *fds, u32 *n_fds);
+/** fault_event_next() - PROTO_EVENT_NEXT: @m becomes the answer. Return: 0 or -EAGAIN. */
+int fault_event_next(struct fabric *f, struct client *cl, struct proto_msg *m);
+/** fault_event_raised() - PROTO_EVENT_RAISED. Return: as fault_cm_request(). */
+int fault_event_raised(struct fabric *f, const struct client *cl, const struct proto_msg *m);
+
 /* --- hold.c ----------------------------------------------------------------------------------- */
 
 /**

@@ -127,6 +127,9 @@ static bool call_mask_bit(const struct fault_rule *r, u32 *bit)
 	case FAULT_ON_WIRE:
 		*bit = CALLS_CM;
 		return r->where.mads;
+	case FAULT_ON_TIME:
+		*bit = CALLS_EVENT;
+		return r->act == FA_EVENT;
 	default:
 		return false;
 	}

@@ -313,7 +313,10 @@ static int check_groups_known(const struct hca *hca, const char *text, struct fa
 	return ret;
 }
 
-/* A node has the devices of its profile; nodes that do not exist yet have the fabric's. */
+/*
+ * A node has the devices of its profile; nodes that do not exist yet have the fabric's. A fabric of
+ * real devices does not know any.
+ */
 static int check_device_known(const struct hca *hca, const struct fault_where *w,
 			      struct fault_bad *bad)
 {
@@ -321,7 +324,7 @@ static int check_device_known(const struct hca *hca, const struct fault_where *w
 	bool device = false, port = false;
 	u32 d;
 
-	if (!w->device[0] && !w->port)
+	if ((!w->device[0] && !w->port) || !hca->n_devs)
 		return 0;
 	for (d = 0; d < hca->n_devs; d++) {
 		const struct hca_dev *dev = &hca->dev[d];

@@ -12,7 +12,8 @@
 #include "fabric/fault/parse.h"
 
 #define REAL_ACTIONS                                                                               \
-	"fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
+	"fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, event, kill, pause or "    \
+	"resume"
 
 #define KEYS_UNSEEN (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(CONN))
 #define KEYS_OF_CM  (KEY(DEVICE) | KEY(PORT) | KEY(PEER) | KEY(LINK) | KEY(DIRECTION))
@@ -53,6 +54,18 @@ static int real_check_cm(const struct fault_rule *r, struct fault_bad *bad)
 	return 0;
 }
 
+/* What goes with the event must be possible, or the program would see one that is not true. */
+static int real_check_event(const struct fault_rule *r, struct fault_bad *bad)
+{
+	const u32 ev = r->what.event;
+
+	if (ev < FAULT_EVENT_CM && ev != EV_CQ_ERR && ev != EV_SRQ_ERR && ev != EV_WQ_FATAL)
+		return 0;
+	return fault_refuse(bad, fault_event_name(ev),
+			    "an event of a queue pair, a port or a device, or SRQ_LIMIT_REACHED: "
+			    "nothing makes a real device do what goes with this one");
+}
+
 static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 {
 	const char *name = fault_act_name(r);
@@ -71,9 +84,7 @@ static int real_check_action(const struct fault_rule *r, struct fault_bad *bad)
 	case FA_RESUME:
 		return 0;
 	case FA_EVENT:
-		return fault_refuse(bad, name,
-				    REAL_ACTIONS ": a program that polls async_fd, which is the "
-						 "kernel's, would not see the event");
+		return real_check_event(r, bad);
 	case FA_LINK:
 		return fault_refuse(bad, name,
 				    REAL_ACTIONS ": the links of real devices cannot be changed");

@@ -179,8 +179,10 @@ enum call_id {
 #define CALLS_POLL (CALLS_HOLD + 1)
 /* Limits of real devices are lowered. */
 #define CALLS_LIMIT (CALLS_POLL + 1)
+/* A rule raises asynchronous events. */
+#define CALLS_EVENT (CALLS_LIMIT + 1)
 
-_Static_assert(CALLS_LIMIT < 64 * SEG_CALL_WORDS, "a bit each");
+_Static_assert(CALLS_EVENT < 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

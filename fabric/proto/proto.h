@@ -198,6 +198,18 @@ enum proto_op {
 	 * to. -EAGAIN: not yet
 	 */
 	PROTO_GROUPS,
+	/*
+	 * EVENTS: out: fd: an eventfd that becomes readable when EVENT_NEXT has an answer. There is
+	 * one for a client. -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_EVENTS,
+	/* EVENT_NEXT: out: raise: what a rule raises. -EAGAIN: nothing */
+	PROTO_EVENT_NEXT,
+	/*
+	 * EVENT_RAISED: in: event: what event.rule raises was raised on an object: for the journal
+	 * and the rule's hits. -EOPNOTSUPP: as CALL_FAILED.
+	 */
+	PROTO_EVENT_RAISED,
 };
 
 enum proto_flags {
@@ -462,6 +474,7 @@ struct proto_msg {
 		struct proto_failed_work failed;
 		struct proto_cm cm;
 		struct proto_event event;
+		struct proto_raise raise;
 		struct proto_hold hold;
 		struct hca_limits limits;
 		struct proto_log log;

@@ -90,10 +90,35 @@ struct proto_cm {
 	u32 act;
 };
 
-/** struct proto_event - an asynchronous event. @type: enum ibv_event_type; @qpn: 0: not of a QP */
+/**
+ * struct proto_event - an asynchronous event.
+ * @type: enum ibv_event_type
+ * @qpn: 0: not of a QP
+ * @rule: EVENT_RAISED: the rule's number
+ * @first: EVENT_RAISED: it is the first object of this process on which the rule has raised it
+ */
 struct proto_event {
 	u32 type;
 	u32 qpn;
+	u32 rule;
+	u32 first;
+};
+
+/**
+ * struct proto_raise - an asynchronous event that a rule raises.
+ * @rule: its number
+ * @type: enum ibv_event_type
+ * @qpn, @port: 0: all
+ * @srq: handle of the SRQ, plus one; 0: all
+ * @device: "": all
+ */
+struct proto_raise {
+	u32 rule;
+	u32 type;
+	u32 qpn;
+	u32 port;
+	u32 srq;
+	char device[32];
 };
 
 #endif

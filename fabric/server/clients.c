@@ -124,10 +124,12 @@ static void client_release(struct fabric *f, struct client *cl)
 		close(cl->helper_fd);
 	if (cl->lent_fd >= 0)
 		close(cl->lent_fd);
+	if (cl->events_fd >= 0)
+		close(cl->events_fd);
 	for (i = 0; cl->chan_fd && i < (int)SEG_MAX_CHANS; i++)
 		if (cl->chan_fd[i] >= 0)
 			close(cl->chan_fd[i]);
-	cl->seg_fd = cl->helper_fd = cl->lent_fd = -1;
+	cl->seg_fd = cl->helper_fd = cl->lent_fd = cl->events_fd = -1;
 }
 
 static struct client *client_new(void)
@@ -137,6 +139,7 @@ static struct client *client_new(void)
 	if (!cl)
 		return NULL;
 	cl->exit.fd = cl->kick.fd = cl->seg_fd = cl->helper_fd = cl->lent_fd = -1;
+	cl->events_fd = -1;
 	cl->chan_fd = malloc(SEG_MAX_CHANS * sizeof(int));
 	if (!cl->chan_fd) {
 		free(cl);

@@ -320,6 +320,12 @@ static int conn_request_dispatch(struct fabric *f, struct conn *c, struct proto_
 		return c->client ? fault_event_seen(f, c->client, m) : -ENOTCONN;
 	case PROTO_UNSEEN:
 		return c->client ? fault_qp_unseen(f, c->client, m) : -ENOTCONN;
+	case PROTO_EVENTS:
+		return c->client ? fault_events_open(f, c->client, fds, n_fds) : -ENOTCONN;
+	case PROTO_EVENT_NEXT:
+		return c->client ? fault_event_next(f, c->client, m) : -ENOTCONN;
+	case PROTO_EVENT_RAISED:
+		return c->client ? fault_event_raised(f, c->client, m) : -ENOTCONN;
 	case PROTO_GROUPS:
 		return roce_has_groups_to_join(f) ? -EAGAIN : 0;
 	case PROTO_HOLD:

@@ -50,6 +50,9 @@ bool control_is_needed(u32 op)
 	case PROTO_HOLD:
 	case PROTO_LIMITS:
 	case PROTO_UNSEEN:
+	case PROTO_EVENTS:
+	case PROTO_EVENT_NEXT:
+	case PROTO_EVENT_RAISED:
 	case PROTO_NLDEV:
 	case PROTO_DROP:
 		return false;

@@ -157,7 +157,7 @@ SHIM_EXPORT int ibv_get_async_event(struct ibv_context *ibctx, struct ibv_async_
 	if (ctx->dead)
 		return fail_minus(-EIO);
 	do {
-		if (shim_chan_get(ctx->async_chan, ibctx->async_fd, &ev))
+		if (shim_chan_get(ctx->async_chan, ctx->async_fd, &ev))
 			return -1;
 	} while (!event_translate(ibctx, &ev, event));
 	return 0;

@@ -25,6 +25,7 @@ static void context_init(struct shim_context *ctx, struct shim_device *dev, u32 
 	ctx->refs = 1;
 	ctx->dev = dev;
 	ctx->async_chan = chan;
+	ctx->async_fd = fd;
 	shim_context_set_ops(ctx);
 	v->context.device = &dev->dev;
 	v->context.cmd_fd = cmd_fd;
@@ -111,9 +112,9 @@ SHIM_EXPORT int ibv_close_device(struct ibv_context *ibctx)
 	/* It fails if the fabric process has ended, which then raises no events anyway. */
 	shim_obj_destroy_cmd(ctx, CMD_CLOSE_DEV, ctx->handle);
 	if (ctx->dead)
-		syscall(SYS_close, ctx->verbs.context.async_fd);
+		syscall(SYS_close, ctx->async_fd);
 	else
-		shim_chan_free(ctx->async_chan, ctx->verbs.context.async_fd);
+		shim_chan_free(ctx->async_chan, ctx->async_fd);
 	shim_context_put(ctx);
 	lend_give_back_idle();
 	return 0;

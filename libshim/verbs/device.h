@@ -29,6 +29,7 @@ struct shim_context {
 	bool dead; /* inherited by a forked child */
 	bool closed;
 	u32 async_chan;
+	int async_fd; /* of the channel; the program may have another one */
 	u32 handle; /* in the HCA, for events of ports */
 	u32 refs;
 	u64 id;

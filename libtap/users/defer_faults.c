@@ -461,6 +461,11 @@ void defer_fault_call_end(const struct tap_call *c)
 	defer_faults_act(qp_moved_to(c, IBV_QPS_ERR), defer_queue_flush);
 }
 
+void defer_fault_qp_failed(const struct tap_obj *qp)
+{
+	defer_faults_act(qp, defer_queue_flush);
+}
+
 void defer_fault_object_gone(const struct tap_obj *o)
 {
 	if (o->kind == VOBJ_QP)

@@ -65,6 +65,8 @@ void defer_fault_drain(const struct tap_obj *qp, bool recv);
 /** defer_fault_call_begin(), defer_fault_call_end() - hooks of these names. */
 void defer_fault_call_begin(const struct tap_call *c);
 void defer_fault_call_end(const struct tap_call *c);
+/** defer_fault_qp_failed() - a rule has moved the queue pair to ERR. */
+void defer_fault_qp_failed(const struct tap_obj *qp);
 /** defer_fault_object_gone() - hook object_gone. */
 void defer_fault_object_gone(const struct tap_obj *o);
 

@@ -20,6 +20,7 @@
  */
 #include "libtap/users/event_faults.h"
 #include "libtap/users/fabric.h"
+#include "libtap/users/raised_events.h"
 #include "traces/calls/walk.h"
 
 #include <pthread.h>
@@ -219,6 +220,6 @@ void event_fault_call_returned(struct tap_call *c)
 
 void event_fault_call_end(const struct tap_call *c)
 {
-	if (c->call == VCALL_ibv_get_async_event && !c->failed)
+	if (c->call == VCALL_ibv_get_async_event && !c->failed && !raised_event_is_ours(c))
 		async_report((const struct ibv_async_event *)(uintptr_t)c->args[1]);
 }

@@ -224,6 +224,36 @@ void tap_fabric_report_event(const struct proto_event *event)
 	(void)fabric_request(&m);
 }
 
+int tap_fabric_events_fd(void)
+{
+	struct proto_msg m = { .op = PROTO_EVENTS };
+	int fd = -1, ret;
+
+	pthread_mutex_lock(&lock);
+	ret = own_fd_is_open(&sock) ? ctl_call(sock.fd, &m, &fd) : -EPIPE;
+	pthread_mutex_unlock(&lock);
+	if (ret)
+		return ret;
+	return fd < 0 ? -EPROTO : own_fd_move_high(fd);
+}
+
+bool tap_fabric_next_event(struct proto_raise *raise)
+{
+	struct proto_msg m = { .op = PROTO_EVENT_NEXT };
+
+	if (fabric_request(&m))
+		return false;
+	*raise = m.raise;
+	return true;
+}
+
+void tap_fabric_report_raised(const struct proto_event *event)
+{
+	struct proto_msg m = { .op = PROTO_EVENT_RAISED, .event = *event };
+
+	(void)fabric_request(&m);
+}
+
 void tap_fabric_report_unseen(u32 qpn)
 {
 	struct proto_msg m = { .op = PROTO_UNSEEN, .event.qpn = qpn };

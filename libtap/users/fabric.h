@@ -57,6 +57,13 @@ u32 tap_fabric_cm(const struct proto_cm *cm);
 /** tap_fabric_report_event() - tell the journal of an asynchronous event. */
 void tap_fabric_report_event(const struct proto_event *event);
 
+/** tap_fabric_events_fd() - the eventfd that says that a rule raises events. Return: or -errno. */
+int tap_fabric_events_fd(void);
+/** tap_fabric_next_event() - what a rule raises. Return: false: nothing more. */
+bool tap_fabric_next_event(struct proto_raise *raise);
+/** tap_fabric_report_raised() - an event of a rule was raised. */
+void tap_fabric_report_raised(const struct proto_event *event);
+
 /** tap_fabric_report_unseen() - tell the journal of a QP that the program uses past verbs. */
 void tap_fabric_report_unseen(u32 qpn);
 
@@ -91,6 +98,12 @@ static inline bool tap_fabric_has_work(void)
 static inline bool tap_fabric_has_cm(void)
 {
 	return load_relaxed(&tap_fabric_calls[CALLS_CM / 64]) & BIT64(CALLS_CM % 64);
+}
+
+/** tap_fabric_has_event() - whether a rule raises asynchronous events. */
+static inline bool tap_fabric_has_event(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_EVENT / 64]) & BIT64(CALLS_EVENT % 64);
 }
 
 /** tap_fabric_call_error() - as tap_fabric_ask(), which is only called if there is a rule. */

@@ -2,7 +2,8 @@
 /*
  * Faults on the devices of any library below. The fabric process matches and counts, as it does for
  * emulated programs. Here calls fail that rules name, `fail` of rdmaemu-faults(7); work_faults.c
- * has `wc`, defer_faults.c `defer`, event_faults.c `cm`, hold_faults.c `cq`. The fabric's journal
+ * has `wc`, defer_faults.c `defer`, event_faults.c `cm`, hold_faults.c `cq`, raised_events.c
+ * `event`. The fabric's journal
  * also gets calls of the control path and work requests that fail by themselves, and asynchronous
  * events; its status has the process's objects (object_counts.c).
  */
@@ -15,6 +16,7 @@
 #include "libtap/users/limit_faults.h"
 #include "libtap/users/object_counts.h"
 #include "libtap/users/port_counters.h"
+#include "libtap/users/raised_events.h"
 #include "libtap/users/work_faults.h"
 #include "libtap/users/work_hits.h"
 #include "traces/calls/desc.h"
@@ -35,6 +37,7 @@ static bool fault_start(void)
 	late_faults_start();
 	defer_faults_start();
 	event_faults_start();
+	raised_events_start();
 	limit_faults_start();
 	for (i = 0; i < VCALL_COUNT; i++) {
 		id = call_find(vcall_descs[i].name);
@@ -73,7 +76,7 @@ static enum tap_verdict fault_call_begin(struct tap_call *c)
 		work_fault_call_begin(c);
 		defer_fault_call_begin(c);
 		event_fault_call_begin(c);
-		return TAP_PASS;
+		return raised_event_call_begin(c);
 	}
 	tap_call_fail(c, err);
 	return TAP_ANSWER;
@@ -107,6 +110,7 @@ static void fault_call_end(struct tap_call *c)
 	work_fault_call_end(c);
 	defer_fault_call_end(c);
 	event_fault_call_end(c);
+	raised_event_call_end(c);
 }
 
 static enum tap_verdict fault_post_begin(struct tap_post *p)
@@ -218,8 +222,12 @@ static void fault_cq_end(struct tap_cqop *p)
 
 static void fault_object_new(struct tap_obj *o)
 {
-	if (o->kind == VOBJ_CTX)
-		port_counters_open(((const struct ibv_context *)(uintptr_t)o->key)->device);
+	struct ibv_context *ctx = (struct ibv_context *)(uintptr_t)o->key;
+
+	if (o->kind == VOBJ_CTX) {
+		port_counters_open(ctx->device);
+		raised_events_open(ctx);
+	}
 	work_fault_object_new(o);
 	object_counts_new(o);
 	limit_fault_object_new(o);
@@ -235,6 +243,7 @@ static void fault_object_gone(struct tap_obj *o)
 	}
 	defer_fault_object_gone(o);
 	work_fault_object_gone(o);
+	raised_events_object_gone(o);
 	hold_fault_object_gone(o);
 	if (o->kind == VOBJ_CQ)
 		late_faults_forget_cq(o);

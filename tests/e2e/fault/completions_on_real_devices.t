@@ -5,6 +5,7 @@
 # `wc` on real devices: a program sees the same completions as on emulated ones. The emulator of an outer run stands for
 # the real devices.
 . "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/real_faults.sh"
 need ibv_rc_pingpong
 
 R=$RDMAEMU
@@ -15,45 +16,7 @@ real() {
 	emu "$R" run --real "$@"
 }
 
-# both NAME RULE PROGRAM ARGS... - the rule fires on both, and the program prints the same
-both() {
-	local emulated
-	printf '%s must-fire\n' "$2" >rules
-	emulated=$(limit "$R" run --fresh --scenario rules -- "${@:3}" 2>&1)
-	[ -n "$emulated" ] || emulated="no output on the emulator"
-	is "$1" "$(real --fresh --scenario rules -- "${@:3}" 2>&1)" "$emulated"
-}
-
-for status in LOC_LEN_ERR LOC_QP_OP_ERR LOC_PROT_ERR GENERAL_ERR RETRY_EXC_ERR RNR_RETRY_EXC_ERR RESP_TIMEOUT_ERR \
-	REM_ABORT_ERR REM_INV_REQ_ERR REM_OP_ERR; do
-	both "$status of a send" "wc status=$status opcode=SEND nth=2" "$T/app_fault_work" chain
-done
-for status in LOC_LEN_ERR LOC_PROT_ERR LOC_QP_OP_ERR LOC_ACCESS_ERR REM_INV_REQ_ERR GENERAL_ERR; do
-	both "$status of a receive" "wc status=$status opcode=RECV nth=3" "$T/app_fault_work" receives
-done
-both "the first of a chain" "wc status=RETRY_EXC_ERR nth=1" "$T/app_fault_work" chain
-both "the last of a chain" "wc status=RETRY_EXC_ERR nth=4" "$T/app_fault_work" chain
-both "a chain, read by ibv_start_poll()" "wc status=RETRY_EXC_ERR nth=2" "$T/app_fault_work" chain extended
-both "a batch of ibv_wr_send()" "wc status=RETRY_EXC_ERR nth=2" "$T/app_fault_work" batch
-both "a batch, read by ibv_start_poll()" "wc status=RETRY_EXC_ERR nth=3" "$T/app_fault_work" batch extended
-both "requests of a size" "wc status=GENERAL_ERR size=64 nth=2" "$T/app_fault_work" chain
-both "requests of a wr_id" "wc status=GENERAL_ERR wr_id=7 type=RC nth=2" "$T/app_fault_work" chain
-
-plain=$(real --fresh -- "$T/app_fault_work" chain)
-for rule in size=65.. wr_id=8 type=UC qp=0x3 program=other opcode=RDMA_WRITE after=4; do
-	echo "wc status=GENERAL_ERR $rule" >rules
-	is "not hit: $rule" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" "$plain"
-done
-
-# A program's process knows eight rules by itself. With more than these, each hits what it names.
-for n in 8 9 20; do
-	seq 100 $((98 + n)) | sed 's/.*/wc status=GENERAL_ERR wr_id=&/' >rules
-	is "not hit: $((n - 1)) rules" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" "$plain"
-	echo "wc status=RETRY_EXC_ERR nth=2 must-fire" >>rules
-	is "the last of $n rules" "$(real --fresh --scenario rules -- "$T/app_fault_work" chain)" \
-		"$(limit "$R" run --fresh --scenario rules -- "$T/app_fault_work" chain)"
-done
-both "requests of a program" "wc status=RETRY_EXC_ERR nth=2 program=app_fault_work" "$T/app_fault_work" chain
+faults_of_completions
 
 # --- a real program, and the journal
 

@@ -5,31 +5,26 @@
 # `cq hold`: a program that polls, arms its CQ and sleeps misses the completion that arrives in between, and one that
 # polls once more does not; on emulated devices, and on real ones, for which the emulator of an outer run stands.
 . "$(dirname "$0")/../../lib/lib.sh"
+. "$TOP/tests/lib/real_faults.sh"
 
 R=$RDMAEMU
 cd "$TEST_DIR" || exit 1
 
-# emulated RULE ARGS... - what the program prints
-emulated() {
-	echo "$1" >rules
-	limit "$R" run --fresh --scenario rules -- "$T/app_fault_lost_wakeup" "${@:2}" 2>&1
+# real ARGS... - `rdmaemu run --real` with these
+real() {
+	emu "$R" run --real "$@"
 }
 
-# real RULE ARGS... - likewise on real devices
-real() {
+# wakes RULE ARGS... - what the program prints on an emulated device
+wakes() {
 	echo "$1" >rules
-	emu "$R" run --real --fresh --scenario rules -- "$T/app_fault_lost_wakeup" "${@:2}" 2>&1
+	emulated --fresh --scenario rules -- "$T/app_fault_lost_wakeup" "${@:2}" 2>&1
 }
 
 hangs="sleeps, and a message is there"
 works="all messages have come"
-for how in "" extended; do
-	# There a completion ends the wait; on real devices, the time.
-	is "emulated: the bug shows${how:+, $how}" "$(emulated "cq hold 10s must-fire" bug $how)" "$hangs"
-	is "emulated: a correct program works${how:+, $how}" "$(emulated "cq hold 10s must-fire" correct $how)" "$works"
-	is "real: the bug shows${how:+, $how}" "$(real "cq hold 300ms must-fire" bug $how)" "$hangs"
-	is "real: a correct program works${how:+, $how}" "$(real "cq hold 50ms must-fire" correct $how)" "$works"
-done
+faults_of_wakeups emulated
+faults_of_wakeups real
 
 # A device that looks at its CQ when it is armed has no such gap.
 echo "cq hold 10s must-fire" >rules
@@ -39,12 +34,12 @@ is "not on a device that reports what it finds when it is armed" \
 # --- which CQs
 
 # The sleeper's CQ has number 1; the other end's has number 2, and no channel.
-is "the CQ of a number" "$(emulated "cq hold 10s cq=1 device=rdmaemu0 must-fire" bug)" "$hangs"
+is "the CQ of a number" "$(wakes "cq hold 10s cq=1 device=rdmaemu0 must-fire" bug)" "$hangs"
 for rule in program=other cq=2 cq=99; do
-	is "not matched: $rule" "$(emulated "cq hold 10s $rule" correct)" "$works
+	is "not matched: $rule" "$(wakes "cq hold 10s $rule" correct)" "$works
 rdmaemu: fault f1 never matched: cq hold 10s $rule (rules:1)"
 done
-is "not hit: after=100" "$(emulated "cq hold 10s after=100" correct | head -1)" "$works"
+is "not hit: after=100" "$(wakes "cq hold 10s after=100" correct | head -1)" "$works"
 
 # --- what cannot be
 

@@ -86,7 +86,7 @@ refused "cm reject reason=3" "'reason=': expected none: rdma_reject() rejects wi
 refused "cm drop port=1" "'port': expected $where"
 refused "cm drop direction=rx device=rdmaemu0" "'device': expected $where"
 refused "cm drop MRA" "'MRA': expected a message that causes an event of the rdma_cm"
-some="fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
+some="fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, event, kill, pause or resume"
 refused "cm delay 1ms" "'cm delay': expected $some: a real wire cannot be touched"
 refused "cm mra" "'cm mra': expected $some: a real wire cannot be touched"
 done_testing

@@ -161,7 +161,7 @@ refused() {
 	is "with --dry-run: $1" "$(outcome real --scenario bad --dry-run -- true)" "125: rdmaemu: bad:2: $line"
 	is "when it is added: $1" "$(outcome "$R" fault add --fabric real "$1")" "1: rdmaemu: fault: $line"
 }
-some="expected fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume"
+some="expected fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, event, kill, pause or resume"
 mkfifo go
 real --fabric real -- sh -c 'touch begun; read -r line <go' &
 sleeper=$!
@@ -173,8 +173,6 @@ wait_for 20 test -e begun
 refused 'loss 1%' "loss': $some: a real wire cannot be touched"
 refused 'partition a|b' "partition': $some: a real wire cannot be touched"
 refused 'link down port=1' "link': $some: the links of real devices cannot be changed"
-refused 'event QP_FATAL' \
-	"event': $some: a program that polls async_fd, which is the kernel's, would not see the event"
 refused 'kill program=x opcode=SEND_ONLY' "kill': expected at=, or no condition: packets of a real wire are not seen"
 refused 'fail call=ibv_reg_mr errno=ENOMEM node=a' "a': expected program= or pid=: programs on real devices have no node"
 refused 'fail call=rdma_write_cm_event errno=EINVAL' \

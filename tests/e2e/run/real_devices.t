@@ -152,7 +152,7 @@ done
 refuses "auto, with a device, and a node" fake0 2 "run: --node: expected a fabric" --real=auto --node a -- true
 is "auto, and what the fabric would be like" "$(device fake0 --real=auto --seed 3 --fabric f)" real
 is "auto, and what the fabric is like" "$(device '' --real=auto --seed 3 --fabric f)" rdmaemu0
-refuses "a rule about packets" fake0 125 "$TEST_DIR/rules:1: 'loss': expected fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, kill, pause or resume: a real wire" \
+refuses "a rule about packets" fake0 125 "$TEST_DIR/rules:1: 'loss': expected fail, wc, defer, cq hold, cq delay, limit, cm drop, cm reject, event, kill, pause or resume: a real wire" \
 	--real "--scenario=$TEST_DIR/rules" -- true
 RDMAEMU_SCENARIO=$TEST_DIR/rules refuses "a scenario of the environment" fake0 125 "rules:1: 'loss': expected fail" \
 	--real -- true

@@ -116,7 +116,7 @@ for folder in lend client verbs cm; do
 done
 nothing "the tap includes itself, the table of calls, and how the shim stands between" \
 	not_in libtap/check not_in libtap/users includes libtap \
-	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export|maps|mr_init_attr)\.h|emulator/types\.h"
+	"$(in_folders 'libtap|traces/calls')|libshim/interpose/(interpose|export|maps|mr_init_attr|own_fd)\.h|emulator/types\.h"
 nothing "its users include the tap, how the shim stands between, the table of calls, and the fabric's client protocol" includes libtap/users \
 	"$(in_folders 'libtap|libtap/users|libshim/interpose|traces/calls|fabric/proto')|emulator/(types|seg)\.h"
 nothing "its checker includes the tap, the table of calls, the table of findings, and names of variables" includes libtap/check \
