@@ -334,7 +334,8 @@ GUESTS ?= bookworm
 test-real: ## compare programs on rxe and siw with and without rdmaemu, in guests of Debian suites GUESTS=; needs root
 	@$(if $(NO_DEPS),:,tests/deps.sh guest)
 	@$(MAKE) --no-print-directory all $(LIB_TOOLS) \
-		$(addprefix $(T)/app_,cm_beside cm_beside_fields cm_sizes device_sequences device_unplug)
+		$(addprefix $(T)/app_,cm_beside cm_beside_fields cm_messages cm_sizes device_sequences device_unplug \
+		fault_defer fault_late fault_late_receive fault_limits fault_lost_wakeup fault_raised fault_work)
 	@for suite in $(GUESTS); do \
 		echo "# $$suite"; \
 		BUILD=$(BUILD) tests/guest/boot $$suite tests/guest/all $(GUEST_TESTS) || exit; \

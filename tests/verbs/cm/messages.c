@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What two ends of a connection in one process get from their event channels, a line each.
- *	app_cm_messages listener|client [ATTEMPTS]	this end disconnects once it is established
- *	app_cm_messages endpoints [ATTEMPTS]	the client does, of identifiers without a channel
+ *	app_cm_messages listener|client [ATTEMPTS [ADDRESS]]	this end disconnects once it is
+ *								established
+ *	app_cm_messages endpoints [ATTEMPTS [ADDRESS]]	the client does, of identifiers without a
+ *								channel
  *
  * A client that is not connected tries again, up to ATTEMPTS times. The program ends when an end
  * that is disconnected has disconnected, too, or after the last attempt.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -196,7 +199,8 @@ int main(int argc, char **argv)
 	listener_ends = !strcmp(argv[1], "listener");
 	if (argc > 2)
 		attempts = atoi(argv[2]);
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	must(inet_pton(AF_INET, argc > 3 ? argv[3] : "127.0.0.1", &addr.sin_addr) != 1,
+	     "an address");
 	for (i = 0; i < 2 && !endpoints; i++) {
 		channel[i] = rdma_create_event_channel();
 		must(!channel[i], "rdma_create_event_channel");

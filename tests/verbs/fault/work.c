@@ -122,9 +122,13 @@ static void post_batch(struct ibv_qp *qp)
 		die("ibv_wr_complete");
 }
 
-/* A request of a queue pair in ERR: it is flushed after all others. */
+/*
+ * A request of a queue pair in ERR: it is flushed after all others. rdma_rxe does not see a receive
+ * that is posted, and looks at its queue again when the state is set.
+ */
 static void post_last(struct ibv_qp *qp)
 {
+	struct ibv_qp_attr again = { .qp_state = IBV_QPS_ERR };
 	struct ibv_send_wr send = { .wr_id = LAST_ID, .opcode = IBV_WR_SEND };
 	struct ibv_recv_wr recv = { .wr_id = LAST_ID }, *bad_recv;
 	struct ibv_send_wr *bad_send;
@@ -132,6 +136,8 @@ static void post_last(struct ibv_qp *qp)
 	send.send_flags = IBV_SEND_SIGNALED;
 	if (qp == a ? ibv_post_send(qp, &send, &bad_send) : ibv_post_recv(qp, &recv, &bad_recv))
 		die("a post after an error");
+	if (qp == b && ibv_modify_qp(qp, &again, IBV_QP_STATE))
+		die("ERR again");
 }
 
 /* Return: its status, -1: there is none in time, or -2: it is of the last request */
