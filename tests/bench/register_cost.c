@@ -2,7 +2,7 @@
 /**
  * DOC: microseconds that ibv_reg_mr() and ibv_dereg_mr() take.
  *	register_cost BYTES
- *	register_cost BYTES touched|untouched
+ *	register_cost BYTES touched|untouched [DEVICE]
  *
  * The first form registers and deregisters the same memory in a loop, and prints the best of many
  * short runs for a pair of calls: other load makes them only longer.
@@ -126,11 +126,21 @@ static void measure_new(size_t len, int touched)
 	}
 }
 
+/* @name: NULL: the first device */
+static struct ibv_context *device_open(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	int i = 0;
+
+	while (list && list[i] && name && strcmp(ibv_get_device_name(list[i]), name) != 0)
+		i++;
+	return list && list[i] ? ibv_open_device(list[i]) : NULL;
+}
+
 int main(int argc, char **argv)
 {
 	size_t len = argc > 1 ? strtoull(argv[1], NULL, 0) / PAGE * PAGE : 0;
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_context *ctx = list && list[0] ? ibv_open_device(list[0]) : NULL;
+	struct ibv_context *ctx = device_open(argc > 3 ? argv[3] : NULL);
 
 	pd = ctx ? ibv_alloc_pd(ctx) : NULL;
 	must(!pd || !len, "a protection domain, and a number of bytes");
