@@ -5,7 +5,7 @@
 #include "emulator/qp.h"
 #include "emulator/transport/capture_ring.h"
 #include "emulator/transport/datagram.h"
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 #include "emulator/transport/relay.h"
 
 #define REC_MAX	  (CAP_RING / 4) /* a record that would be larger keeps less payload */

@@ -6,7 +6,7 @@
 #define EMULATOR_TRANSPORT_ETH_H
 
 #include "emulator/hca.h"
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 
 /**
  * struct eth_frame - a finished frame at the switch.

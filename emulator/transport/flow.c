@@ -15,7 +15,7 @@
  * do.
  */
 #include "emulator/transport/eth.h"
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 static bool flow_has_fields(const struct flow_match *have, const struct flow_match *value,
 			    const struct flow_match *mask)
 {

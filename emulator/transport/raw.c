@@ -29,7 +29,7 @@
 #include "emulator/transport/capture_ring.h"
 #include "emulator/transport/cq.h"
 #include "emulator/transport/eth.h"
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 #include "emulator/transport/raw.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/wqe.h"

@@ -12,7 +12,7 @@
 #include "emulator/tab.h"
 #include "emulator/transport/cq.h"
 #include "emulator/transport/datagram.h"
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/rxq.h"

@@ -2,7 +2,7 @@
 /* See packet.h. */
 #include "fabric/fault/packet.h"
 #include "emulator/engine.h"
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 
 #define ROUND_SPAN (1 << 22)
 

@@ -200,7 +200,7 @@ static bool qp_fail(const struct tap_obj *o)
 }
 
 /* Whether a device could raise the event now, without anything else. */
-static bool qp_can_raise(struct ibv_qp *qp)
+static bool raised_fits_qp(struct ibv_qp *qp)
 {
 	const enum ibv_qp_state state = qp_state(qp);
 
@@ -229,7 +229,7 @@ static void raise_on_qp(struct tap_obj *o)
 	if (!o->ord || object_is_ending(qp) || (now.qpn && now.qpn != qp->qp_num) ||
 	    !raise_is_on(qp->context))
 		return;
-	if (fatal ? qp_fail(o) : qp_can_raise(qp))
+	if (fatal ? qp_fail(o) : raised_fits_qp(qp))
 		raise_event(qp->context, &event, qp->qp_num);
 }
 
@@ -352,7 +352,7 @@ void raised_events_open(struct ibv_context *ctx)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-static bool event_take(const struct ibv_context *ctx, struct ibv_async_event *event)
+static bool raised_take(const struct ibv_context *ctx, struct ibv_async_event *event)
 {
 	struct raised *r;
 
@@ -372,7 +372,7 @@ static bool event_take(const struct ibv_context *ctx, struct ibv_async_event *ev
 static int event_get(struct ibv_context *ctx, struct ibv_async_event *event, bool *ours)
 {
 	for (;;) {
-		*ours = event_take(ctx, event);
+		*ours = raised_take(ctx, event);
 		if (*ours)
 			return 0;
 		if (tap_async_wait(ctx))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames: the parser, checksums, segments, the check sequence, and the hash of RSS. */
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 

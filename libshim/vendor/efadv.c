@@ -8,7 +8,7 @@
  *
  * Contexts that are not emulated go to the installed libefa.
  */
-#include "libshim/verbs/efadv.h"
+#include "libshim/vendor/efadv.h"
 
 #include "emulator/limits.h"
 #include "emulator/seg.h"

@@ -4,7 +4,7 @@
  *
  * The offsets come from the parser and lie within the frame.
  */
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 
 #define IP_CSUM	 10u /* offsets in their headers */
 #define TCP_CSUM 16u

@@ -10,7 +10,7 @@
  * GRE, MPLS, IP in IP) has that parsed as the inner layer, once: a tunnel within is not looked
  * into.
  */
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 
 #define ETH_VLAN       0x8100u
 #define ETH_QINQ       0x88a8u

@@ -2,8 +2,8 @@
 /**
  * DOC: what libefa's functions are passed: efadv.c. The layouts of efadv(7), as of rdma-core 65.
  */
-#ifndef LIBSHIM_VERBS_EFADV_H
-#define LIBSHIM_VERBS_EFADV_H
+#ifndef LIBSHIM_VENDOR_EFADV_H
+#define LIBSHIM_VENDOR_EFADV_H
 
 #include "libshim/verbs/efadv_cq.h"
 

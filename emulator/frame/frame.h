@@ -6,8 +6,8 @@
  * parser is given a copy of the headers, and everything after it goes by the offsets that it found,
  * all of which are within the frame.
  */
-#ifndef EMULATOR_TRANSPORT_FRAME_H
-#define EMULATOR_TRANSPORT_FRAME_H
+#ifndef EMULATOR_FRAME_FRAME_H
+#define EMULATOR_FRAME_FRAME_H
 
 #include "emulator/obj.h"
 

@@ -6,7 +6,7 @@
  * first, the 32 bits of the key that begin at that bit's position are added without carry. The
  * input is source address, destination address, source port, destination port, as far as asked for.
  */
-#include "emulator/transport/frame.h"
+#include "emulator/frame/frame.h"
 
 /* The hash of @len bytes, at most RSS_KEY - 4. */
 static u32 toeplitz_hash(const u8 key[RSS_KEY], const u8 *data, u32 len)
