@@ -12,6 +12,7 @@ Times are those of a machine that does nothing else; memory is the proportional 
 """
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -39,9 +40,12 @@ class Host:
         os.mkdir(directory, 0o700)
         self.rdmaemu, self.env = rdmaemu, {**os.environ, "RDMAEMU_DIR": directory}
         self.into = ["nsenter", "-t", str(netns), "-n"] if netns else []
+        self.started = []
 
     def start(self, *args, **kwargs):
-        return subprocess.Popen([*self.into, self.rdmaemu, *args], env=self.env, stdin=subprocess.DEVNULL, **kwargs)
+        p = subprocess.Popen([*self.into, self.rdmaemu, *args], env=self.env, stdin=subprocess.DEVNULL, **kwargs)
+        self.started.append(p)
+        return p
 
     def call(self, *args):
         return subprocess.run(
@@ -50,6 +54,14 @@ class Host:
 
     def status(self):
         return json.loads(self.call("status", "--json"))
+
+    def end(self):
+        """Stop the fabric, if there is one, which ends its programs, and the others."""
+        subprocess.run([*self.into, self.rdmaemu, "fabric", "stop"], env=self.env, stdin=subprocess.DEVNULL,
+                       check=False, capture_output=True)
+        for p in self.started:
+            p.kill()
+            p.wait()
 
 
 def wait_until(what, condition, seconds=600):
@@ -79,6 +91,13 @@ def failures(clients):
 def nodes(rdmaemu, n, top):
     """A server on each node; then, some at a time, a client on each, to the next node's server."""
     host = Host(rdmaemu, f"{top}/state")
+    try:
+        measure_nodes(host, n)
+    finally:
+        host.end()
+
+
+def measure_nodes(host, n):
     host.call("fabric", "start")
     began = time.monotonic()
     servers = []
@@ -102,9 +121,6 @@ def nodes(rdmaemu, n, top):
     fabric = status["pid"]
     print(f"| {n} | {(listening - began) * 1000 / n:.0f} | {n * ITERATIONS * 4 / (ended - listening):.0f} | "
           f"{program_mib:.2f} | {pss_kib(fabric) / 1024:.1f} | {cpu_seconds(fabric):.1f} | {failed} |", flush=True)
-    host.call("fabric", "stop")
-    for p in servers:
-        p.wait()
 
 
 def enter_namespace():
@@ -118,7 +134,9 @@ class Namespaces:
     """Network namespaces on a bridge, whose addresses are 10.99.0.1 and so on; this process is on the bridge."""
 
     def __init__(self, n):
-        self.held = [subprocess.Popen(["unshare", "-n", "sleep", "infinity"]) for _ in range(n)]
+        # In sessions of their own: a signal from the terminal must not end them before the fabrics in them.
+        self.held = [subprocess.Popen(["unshare", "-n", "sleep", "infinity"], start_new_session=True)
+                     for _ in range(n)]
         ip("link", "add", "scale0", "type", "bridge")
         ip("link", "set", "scale0", "up")
         for number, p in enumerate(self.held, 1):
@@ -153,6 +171,16 @@ def fabrics(rdmaemu, n, top, mesh=True):
         f.write("for this measurement")
     spaces = Namespaces(n)
     hosts = [Host(rdmaemu, f"{top}/{i}", p.pid) for i, p in enumerate(spaces.held, 1)]
+    try:
+        measure_fabrics(hosts, token, mesh)
+    finally:
+        for h in hosts:
+            h.end()
+        spaces.end()
+
+
+def measure_fabrics(hosts, token, mesh):
+    n = len(hosts)
     began = time.monotonic()
     starts = [
         h.start("fabric", "start", "--name", f"h{i}", "--token-file", token,
@@ -170,7 +198,8 @@ def fabrics(rdmaemu, n, top, mesh=True):
     before = sum(map(cpu_seconds, pids))
     time.sleep(10)
     idle = (sum(map(cpu_seconds, pids)) - before) / 10 / n * 1000
-    servers = [rping(h, "node0", "-s") for h in hosts]
+    for h in hosts:
+        rping(h, "node0", "-s")
     for h in hosts:
         wait_until("not all listen", lambda: any(i["state"] == "LISTEN" for i in h.status()["ids"]))
     listening = time.monotonic()
@@ -182,14 +211,11 @@ def fabrics(rdmaemu, n, top, mesh=True):
     ended = time.monotonic()
     print(f"| {n} | {joined - began:.1f} | {n * (n - 1) // 2 if mesh else n - 1} | {sum(map(pss_kib, pids)) / n / 1024:.1f} | {idle:.2f} | "
           f"{n * ITERATIONS * 4 / (ended - listening):.0f} | {failed} |", flush=True)
-    for h in hosts:
-        h.call("fabric", "stop")
-    for p in servers:
-        p.wait()
-    spaces.end()
 
 
 def main(rdmaemu, what, *numbers):
+    # SIGTERM ends what this program has started, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if what != "nodes":
         enter_namespace()
     for n in map(int, numbers):
