@@ -29,9 +29,7 @@ static const struct verb verbs[] = {
 		  "those that fail. With --emulate the program has real and emulated devices in "
 		  "one list; all other options are about the emulated ones then.\n"
 		  "Exit status of rdmaemu itself: 2 if there is no device for --real; 99 if "
-		  "--check "
-		  "has found errors; 123 if a "
-		  "fault rule that must fire did not, "
+		  "--check has found errors; 123 if a fault rule that must fire did not, "
 		  "whatever the program's status; 125 if the fabric cannot be used, or if the "
 		  "capture failed and the program did not; 126 if the program cannot be executed; "
 		  "127 if there is no such program.",
