@@ -31,7 +31,7 @@
 #include "emulator/ib.h"
 
 #define SEG_MAGIC	0x47455355u /* "USEG" */
-#define SEG_VERSION	7u
+#define SEG_VERSION	8u
 #define SEG_SIZE	(256ULL << 30) /* at most: a sparse file, only what is touched exists */
 #define SEG_FIRST	(4ULL << 20) /* bytes that every process maps at first; see seg_map.h */
 #define SEG_MAX_QPS	65536u /* doorbell bits, one per QP slot of the HCA */
@@ -124,7 +124,8 @@ static inline u64 srq_slots_off(u32 depth)
 	return sizeof(struct wq_ctl) + ALIGN_UP((u64)depth * sizeof(u32), 64u);
 }
 
-#define CQE_INLINE 72u
+#define CQE_INLINE     72u
+#define CQE_INLINE_MAX 128u /* where nothing else needs the third line */
 
 enum cqe_flags {
 	CQE_RECV = 1 << 0, /* completes a receive: @slot is an RQ index, else an SQ index */
@@ -139,7 +140,8 @@ enum cqe_flags {
 
 /**
  * struct cqe - one completion, three cache lines; the second only when it carries data, the third
- * only with CQE_GRH or CQE_EXT.
+ * only with CQE_GRH or CQE_EXT, or when it carries more than CQE_INLINE bytes.
+ * @data: at most CQE_INLINE bytes with CQE_GRH or CQE_EXT
  * @slot: free-running index of the work request in its queue. On a send CQ all earlier slots of
  *        that queue are free too.
  * @ts: fabric clock, ns
@@ -164,15 +166,20 @@ struct cqe {
 	u32 seq;
 	u32 owner;
 	u32 flow_tag;
-	u8 data[CQE_INLINE];
-	u8 grh[IB_GRH_LEN];
-	u16 slid;
-	u8 sl;
-	u8 dlid_path_bits;
-	u16 pkey_index;
-	u16 cvlan; /* TCI of the stripped tag */
-	u64 tm_tag;
-	u32 tm_priv;
+	union {
+		u8 data[CQE_INLINE_MAX];
+		struct {
+			u8 short_data[CQE_INLINE];
+			u8 grh[IB_GRH_LEN];
+			u16 slid;
+			u8 sl;
+			u8 dlid_path_bits;
+			u16 pkey_index;
+			u16 cvlan; /* TCI of the stripped tag */
+			u64 tm_tag;
+			u32 tm_priv;
+		};
+	};
 } cacheline_aligned;
 _Static_assert(sizeof(struct cqe) == 192, "cqe size");
 _Static_assert(offsetof(struct cqe, grh) == 128, "third line");

@@ -209,6 +209,16 @@ static inline void cqe_fill_imm(const struct burst *b, struct cqe *cqe)
 	}
 }
 
+/* Bytes of payload that the completion entry of a burst's message has room for. */
+static inline u32 rx_cqe_room(const struct rx *rx, const struct burst *b)
+{
+	const u32 connected = 1u << QPT_RC | 1u << QPT_UC | 1u << QPT_XRC_RECV;
+
+	if (unlikely(!(connected >> b->dst_type & 1) || (rx->srq && rx->srq->type == SRQ_TM)))
+		return CQE_INLINE;
+	return CQE_INLINE_MAX;
+}
+
 /*
  * Small payload goes into the completion entry. The poller copies it to the receive's buffers, and
  * can only reach regions of its own process.
@@ -219,7 +229,7 @@ static inline bool rx_in_cqe(struct engine *e, const struct rx *rx, const struct
 	const u8 whole = BF_FIRST | BF_LAST;
 	struct seg_hdr *src;
 
-	if (b->len > CQE_INLINE || (b->flags & whole) != whole || b->mem->kind != MEM_SEG ||
+	if (b->len > rx_cqe_room(rx, b) || (b->flags & whole) != whole || b->mem->kind != MEM_SEG ||
 	    b->mem->n != 1 || dst->client != rx->owner - 1)
 		return false;
 	src = e->ops->seg(e->ctx, b->mem->client);

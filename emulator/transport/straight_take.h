@@ -165,7 +165,7 @@ straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 	u64 room;
 
 	/* 0 bytes go nowhere. */
-	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE;
+	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE_MAX;
 	if (likely(t->in_cqe && n == 1)) {
 		if (unlikely(!mem_local_one(t->hca, pd, t->rwqe->sge, ACC_LOCAL_WRITE, t->len,
 					    &t->owner, &t->to)))

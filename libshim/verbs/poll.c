@@ -103,12 +103,12 @@ static void recv_place_parts(const struct rq_wqe *w, u32 max_sge, const struct c
 		len = len > IB_GRH_LEN ? len - IB_GRH_LEN : 0;
 	}
 	if (e->flags & CQE_HAS_DATA)
-		recv_place_part(&p, e->data, min_u32(len, CQE_INLINE));
+		recv_place_part(&p, e->data, min_u32(len, CQE_INLINE_MAX));
 }
 
 static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
 {
-	u32 len = min_u32(e->byte_len, CQE_INLINE);
+	u32 len = min_u32(e->byte_len, CQE_INLINE_MAX);
 
 	/* The common case: payload alone, which fits into the first entry. */
 	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len))

@@ -101,8 +101,7 @@ static bool sq_gather(struct shim_qp *qp, struct sq_wqe *w, const struct ibv_sge
 /* Whether a payload of that size travels in the slot. @op: OP() of its opcode */
 static inline bool is_small_payload(u32 op, u64 total)
 {
-	return total <= CQE_INLINE ? op & (OPS_SEND | OPS_WRITE)
-				   : (op & OPS_WRITE) && total <= SQ_MIN_DATA;
+	return total <= SQ_MIN_DATA && op & (OPS_SEND | OPS_WRITE);
 }
 
 /*

@@ -34,8 +34,10 @@ static bool nothing(struct end *e, int which)
 	return !end_poll(e, which, 20, &wc);
 }
 
-static const uint32_t sizes[] = { 0,	1,    8,    64,	  72,	73,   127,   128,     1023,    1024,
-				  1025, 2048, 4095, 4096, 4097, 9000, 65536, 1000000, 4u << 20 };
+static const uint32_t sizes[] = {
+	0,    1,    8,	  64,	72,   73,   127,  128,	 129,	  1023,
+	1024, 1025, 2048, 4095, 4096, 4097, 9000, 65536, 1000000, 4u << 20
+};
 
 static void test_send(void)
 {

@@ -78,7 +78,7 @@ static bool heard(int qp, uint64_t wr_id, uint64_t seed, uint32_t len)
 
 static void test_basic(void)
 {
-	static const uint32_t sizes[] = { 0, 8, 72, 73, 1024, 1025, 4096 };
+	static const uint32_t sizes[] = { 0, 8, 72, 73, 128, 129, 1024, 1025, 4096 };
 	uint64_t id = 0, next = 0;
 	bool good = true;
 
@@ -88,7 +88,7 @@ static void test_basic(void)
 	for (int i = 0; i < 200 && good; i++) {
 		int qp = 1 + i % NQP;
 
-		good = say(qp, next, sizes[i % 7]) && heard(qp, next, next, sizes[i % 7]) &&
+		good = say(qp, next, sizes[i % 9]) && heard(qp, next, next, sizes[i % 9]) &&
 		       post(id++);
 		next++;
 	}

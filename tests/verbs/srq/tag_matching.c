@@ -86,7 +86,7 @@ static void test_ops(void)
 
 static void test_eager(void)
 {
-	static const uint32_t sizes[] = { 0, 8, 56, 57, 1008, 1009, 4000, BIG };
+	static const uint32_t sizes[] = { 0, 8, 56, 57, 112, 113, 1008, 1009, 4000, BIG };
 	struct tm_wc w;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

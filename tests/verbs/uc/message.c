@@ -56,8 +56,8 @@ static bool received(uint64_t wr_id, uint32_t len, const uint8_t *at, uint64_t s
 
 static void test_sizes(enum ibv_mtu mtu, uint32_t psn)
 {
-	static const uint32_t sizes[] = { 0,   1,    64,   72,	 73,	255,	 256,
-					  257, 1024, 1025, 4097, 65536, 1u << 20 };
+	static const uint32_t sizes[] = { 0,   1,   64,	  72,	73,   128,   129,     255,
+					  256, 257, 1024, 1025, 4097, 65536, 1u << 20 };
 	struct vb_spec spec = vb_spec_of(IBV_QPT_UC);
 	bool good = true;
 
