@@ -46,7 +46,8 @@ static u32 slot_of(u64 key)
 	return (u32)(key * 0x9e3779b97f4a7c15ull >> (64 - SLOTS_LOG));
 }
 
-static struct tap_obj *tap_table_find(u64 key)
+/* In line: each post and each poll looks up one object. */
+static inline __attribute__((always_inline)) struct tap_obj *tap_table_find(u64 key)
 {
 	struct slot *t = load_acquire(&table);
 	u32 at = slot_of(key);

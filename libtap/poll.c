@@ -8,20 +8,28 @@ int tap_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct tap_obj *o = tap_obj_find(VOBJ_CQ, cq);
 	__typeof__(&tap_poll_cq) low = tap_ctx_of(o, cq->context)->ops.poll_cq;
-	int saved = errno;
+	const bool quiet = tap_is_quiet(tap.poll_quiet);
+	bool polled = quiet;
 	struct tap_poll p;
-	bool carry_out;
+	int saved;
 
+	if (quiet) {
+		p.ret = low(cq, n, wc);
+		if (likely(p.ret <= 0))
+			return p.ret;
+	}
 	if (!tap_enter())
-		return low(cq, n, wc);
+		return quiet ? p.ret : low(cq, n, wc);
+	saved = errno;
 	p.obj = o;
 	p.cq = cq;
 	p.n = n;
 	p.wc = wc;
 	do {
 		p.again = false;
-		carry_out = TAP_BEGIN(poll_begin, &p);
-		if (carry_out) {
+		if (polled) {
+			p.op.answered = polled = false;
+		} else if (TAP_BEGIN(poll_begin, &p)) {
 			errno = saved;
 			p.ret = low(cq, n, wc);
 		}

@@ -4,7 +4,7 @@
 #include "libtap/process.h"
 
 /* Shows a post to the users and carries it out. The caller has set what the users see. */
-static int tap_post_run(struct tap_post *p)
+static inline __attribute__((always_inline)) int tap_post_run(struct tap_post *p)
 {
 	int saved = errno;
 	bool carry_out;
@@ -28,7 +28,7 @@ int tap_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	__typeof__(&tap_post_send) low = tap_ctx_of(o, qp->context)->ops.post_send;
 	struct tap_post p;
 
-	if (!tap_enter())
+	if (tap_is_quiet(tap.post_quiet) || !tap_enter())
 		return low(qp, wr, bad);
 	p.queue = TAP_SEND;
 	p.obj = o;
@@ -61,7 +61,7 @@ int tap_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	struct tap_obj *o = tap_obj_find(VOBJ_QP, qp);
 	__typeof__(&tap_post_recv) low = tap_ctx_of(o, qp->context)->ops.post_recv;
 
-	if (!tap_enter())
+	if (tap_is_quiet(tap.post_quiet) || !tap_enter())
 		return low(qp, wr, bad);
 	return tap_post_receives(TAP_RECV, o, qp, (void *)low, wr, bad);
 }

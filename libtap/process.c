@@ -108,6 +108,29 @@ static void tap_hooks_collect(void)
 	}
 }
 
+/* The only user that has one of these hooks; NULL: none, or several. */
+#define TAP_ONLY(begin, end)                                                                       \
+	({                                                                                         \
+		const struct tap_user *only_ = NULL;                                               \
+		u32 i_, n_ = 0;                                                                    \
+                                                                                                   \
+		for (i_ = 0; i_ < tap.n; i_++)                                                     \
+			if (tap.on[i_]->begin || tap.on[i_]->end) {                                \
+				only_ = tap.on[i_];                                                \
+				n_++;                                                              \
+			}                                                                          \
+		n_ == 1 ? only_ : NULL;                                                            \
+	})
+
+static void tap_quiet_collect(void)
+{
+	const struct tap_user *posts = TAP_ONLY(post_begin, post_end);
+	const struct tap_user *polls = TAP_ONLY(poll_begin, poll_end);
+
+	tap.post_quiet = posts ? posts->post_quiet : NULL;
+	tap.poll_quiet = polls ? polls->poll_quiet : NULL;
+}
+
 static u32 tap_start_users(void)
 {
 	const struct tap_user *u;
@@ -123,6 +146,7 @@ static u32 tap_start_users(void)
 			state = TAP_ON;
 	}
 	tap_hooks_collect();
+	tap_quiet_collect();
 	tap.pid = getpid();
 	if (once || !tap.n)
 		return state;

@@ -69,6 +69,7 @@ extern __thread struct tap_thread tap_thread __attribute__((tls_model("initial-e
  * @live: @epoch while a user sees objects, otherwise TAP_NOT_LIVE
  * @on: the users that are on, @n of them, outermost first
  * @hooks: their hooks, so that an operation that no user looks at costs a branch
+ * @post_quiet, @poll_quiet: of the only user that sees posts, or polls; NULL: there is no such
  */
 struct tap_process {
 	u32 state;
@@ -80,6 +81,8 @@ struct tap_process {
 	struct {
 		TAP_HOOKS(TAP_HOOK_LIST)
 	} hooks;
+	bool (*post_quiet)(void);
+	bool (*poll_quiet)(void);
 };
 
 extern struct tap_process tap;
@@ -107,6 +110,15 @@ static inline __attribute__((always_inline)) bool tap_enter(void)
 	return true;
 }
 
+/**
+ * tap_is_quiet() - whether nobody needs to see a post or a poll of this thread now, by
+ * tap.post_quiet or tap.poll_quiet. The library below calls nothing of the API meanwhile.
+ */
+static inline bool tap_is_quiet(bool (*quiet)(void))
+{
+	return quiet && tap_thread.epoch == load_acquire(&tap.live) && quiet();
+}
+
 static inline void tap_leave(void)
 {
 	tap_thread.depth--;
@@ -115,10 +127,11 @@ static inline void tap_leave(void)
 /** TAP_BEGIN() - run a hook that is called before an operation. Value: whether to carry it out. */
 #define TAP_BEGIN(hook, p)                                                                         \
 	({                                                                                         \
+		const u32 n_ = tap.hooks.hook.n; /* it stays, while a user is on */                \
 		u32 i_;                                                                            \
                                                                                                    \
 		(p)->op.answered = false;                                                          \
-		for (i_ = 0; i_ < tap.hooks.hook.n; i_++)                                          \
+		for (i_ = 0; i_ < n_; i_++)                                                        \
 			if (unlikely(tap.hooks.hook.fn[i_](p) != TAP_PASS)) {                      \
 				(p)->op.answered = true;                                           \
 				(p)->op.seen = tap.hooks.hook.at[i_];                              \
@@ -133,7 +146,7 @@ static inline void tap_leave(void)
 		u32 i_ = tap.hooks.hook.n;                                                         \
                                                                                                    \
 		while (i_--)                                                                       \
-			if (!(p)->op.answered || tap.hooks.hook.at[i_] < (p)->op.seen)             \
+			if (likely(!(p)->op.answered) || tap.hooks.hook.at[i_] < (p)->op.seen)     \
 				tap.hooks.hook.fn[i_](p);                                          \
 	} while (0)
 

@@ -141,6 +141,21 @@ static bool call_rule_is_on_client(const struct fabric *f, const struct fault_ru
 	return r->on == FAULT_ON_WIRE || fault_rule_is_on_client(f, &r->where, client);
 }
 
+static bool call_posts(u32 id)
+{
+	switch (id) {
+	case CALLS_WORK:
+	case CALL_ibv_post_send:
+	case CALL_ibv_post_recv:
+	case CALL_ibv_post_srq_recv:
+	case CALL_ibv_post_wq_recv:
+	case CALL_ibv_post_srq_ops:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void call_mask(const struct fabric *f, u32 client, u64 mask[SEG_CALL_WORDS])
 {
 	const struct faults *t = f->faults;
@@ -154,6 +169,8 @@ static void call_mask(const struct fabric *f, u32 client, u64 mask[SEG_CALL_WORD
 		mask[id / 64] |= BIT64(id % 64);
 		if (id == CALLS_HOLD || id == CALL_ibv_poll_cq)
 			mask[CALLS_POLL / 64] |= BIT64(CALLS_POLL % 64);
+		if (call_posts(id))
+			mask[CALLS_POST / 64] |= BIT64(CALLS_POST % 64);
 	}
 	if (f->real && fault_limit_rule(f))
 		mask[CALLS_LIMIT / 64] |= BIT64(CALLS_LIMIT % 64);

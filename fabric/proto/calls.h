@@ -181,8 +181,10 @@ enum call_id {
 #define CALLS_LIMIT (CALLS_POLL + 1)
 /* A rule raises asynchronous events. */
 #define CALLS_EVENT (CALLS_LIMIT + 1)
+/* About work requests, or makes a call fail that posts some: of programs on real devices. */
+#define CALLS_POST (CALLS_EVENT + 1)
 
-_Static_assert(CALLS_EVENT < 64 * SEG_CALL_WORDS, "a bit each");
+_Static_assert(CALLS_POST < 64 * SEG_CALL_WORDS, "a bit each");
 
 #define CALL_ERRNOS 20u
 

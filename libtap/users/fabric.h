@@ -79,6 +79,18 @@ static inline bool tap_fabric_has_hold(void)
 	return load_relaxed(&tap_fabric_calls[CALLS_HOLD / 64]) & BIT64(CALLS_HOLD % 64);
 }
 
+/** tap_fabric_has_poll() - whether a rule is about one of these, or makes ibv_poll_cq() fail. */
+static inline bool tap_fabric_has_poll(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_POLL / 64]) & BIT64(CALLS_POLL % 64);
+}
+
+/** tap_fabric_has_post() - whether a rule is about work requests, or makes a post fail. */
+static inline bool tap_fabric_has_post(void)
+{
+	return load_relaxed(&tap_fabric_calls[CALLS_POST / 64]) & BIT64(CALLS_POST % 64);
+}
+
 /** tap_fabric_limits() - ask for the limits in force. Return: whether there was an answer. */
 bool tap_fabric_limits(struct hca_limits *limits);
 

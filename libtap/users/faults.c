@@ -113,6 +113,12 @@ static void fault_call_end(struct tap_call *c)
 	raised_event_call_end(c);
 }
 
+static bool fault_post_quiet(void)
+{
+	return !tap_fabric_has_post() && !work_hits_are_due() && !defer_faults_hold() &&
+	       !request_log_enabled;
+}
+
 static enum tap_verdict fault_post_begin(struct tap_post *p)
 {
 	static const enum call_id ids[] = {
@@ -123,7 +129,7 @@ static enum tap_verdict fault_post_begin(struct tap_post *p)
 	int saved = errno, err = tap_fabric_error(ids[p->queue]);
 	struct work_qp *q = p->queue <= TAP_RECV ? work_qp_of(p->obj) : NULL;
 
-	if (likely(!err && q))
+	if (!err && q && unlikely(request_log_keeps(&q->requests)))
 		request_log_post(&q->requests, p);
 	if (likely(!err && !work_fault_is_due()))
 		return TAP_PASS;
@@ -149,10 +155,20 @@ static enum tap_verdict fault_batch_begin(struct tap_batch *b)
 	return TAP_ANSWER;
 }
 
+static bool fault_poll_quiet(void)
+{
+	return !tap_fabric_has_poll() && !late_faults_wait();
+}
+
 static enum tap_verdict fault_poll_begin(struct tap_poll *p)
 {
-	int err = tap_fabric_error(CALL_ibv_poll_cq);
-	bool late = unlikely(tap_fabric_has_hold()) && !err && hold_fault_withholds(p->obj);
+	int err;
+	bool late;
+
+	if (fault_poll_quiet())
+		return TAP_PASS;
+	err = tap_fabric_error(CALL_ibv_poll_cq);
+	late = unlikely(tap_fabric_has_hold()) && !err && hold_fault_withholds(p->obj);
 
 	if (unlikely(late_faults_wait()) && !err && !late && late_fault_answer(p))
 		return TAP_ANSWER;
@@ -270,6 +286,8 @@ static const struct tap_user fault_user = {
 	.call_end = fault_call_end,
 	.object_new = fault_object_new,
 	.object_gone = fault_object_gone,
+	.post_quiet = fault_post_quiet,
+	.poll_quiet = fault_poll_quiet,
 	.post_begin = fault_post_begin,
 	.wr = work_fault_wr,
 	.wr_batch_begin = fault_batch_begin,

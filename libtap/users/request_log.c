@@ -11,13 +11,13 @@
 #define PLACES_MAX   4096u
 #define REQUEST_RECV 0xffffffffu
 
-static bool enabled;
+bool request_log_enabled;
 
 void request_log_start(void)
 {
 	const char *keep = getenv(PROTO_REAL_REQUESTS_ENV);
 
-	enabled = keep && !strcmp(keep, "1");
+	request_log_enabled = keep && !strcmp(keep, "1");
 }
 
 /* --- rings --- */
@@ -35,7 +35,7 @@ static void ring_make(struct request_ring *r, u32 granted)
 void request_log_make(struct request_log *l, const struct ibv_qp_cap *cap)
 {
 	request_log_free(l);
-	if (!enabled)
+	if (!request_log_enabled)
 		return;
 	ring_make(&l->sends, cap->max_send_wr);
 	ring_make(&l->recvs, cap->max_recv_wr);

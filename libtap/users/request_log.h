@@ -59,12 +59,19 @@ struct request_found {
 	u64 bytes;
 };
 
+/** request_log_enabled - whether requests of queue pairs are kept. */
+extern bool request_log_enabled;
 /** request_log_start() - the process begins. Requests are kept if the environment says so. */
 void request_log_start(void);
 /** request_log_make() - a queue pair was created. @cap: what was granted */
 void request_log_make(struct request_log *l, const struct ibv_qp_cap *cap);
 /** request_log_free() - it has ended. */
 void request_log_free(struct request_log *l);
+/** request_log_keeps() - whether requests are kept: request_log_post() does something. */
+static inline bool request_log_keeps(const struct request_log *l)
+{
+	return l->sends.entry || l->recvs.entry;
+}
 /** request_log_post() - a chain of sends or receives is being posted. */
 void request_log_post(struct request_log *l, const struct tap_post *p);
 /** request_log_wr() - hook wr: a request of a batch, and what belongs to it. */

@@ -40,7 +40,7 @@ for loop in poll_loop post_loop; do
 	real=$(counts $loop "$R" run -- "$R" run --real --)
 	# One for the rounding: a first call binds symbols.
 	check "$loop: as many with --real: $real" test $((real - plain)) -ge -1 -a $((real - plain)) -le 1
-	for rules in rules:250 all:400; do
+	for rules in rules:130 all:400; do
 		most=$((plain + ${rules#*:}))
 		tapped=$(counts $loop "$R" run -- "$R" run --real --fresh --scenario "${rules%:*}" --)
 		check "$loop: more with rules, but at most $most: $tapped" test "$tapped" -gt "$plain" -a "$tapped" -le $most

@@ -22,12 +22,14 @@ extern const struct stub_fn stub_fns[];
  * @on: it is on at the next start
  * @answers: the hook that it answers, as the log has it; NULL: none
  * @ret: with this result, an errno value for calls of the control path
+ * @quiet: it need not see posts, and polls that find nothing
  * @poll_end, @cq_end, @cqex_end, @call_returned: called by its hook of that name; or NULL
  */
 struct stub_user {
 	bool on;
 	const char *answers;
 	int ret;
+	bool quiet;
 	void (*call_returned)(struct tap_call *c);
 	void (*poll_end)(struct tap_poll *p);
 	void (*cq_end)(struct tap_cqop *p);

@@ -240,8 +240,8 @@ const struct stub_fn stub_fns[] = {
 	{ NULL, NULL },
 };
 
-/* Both users are on, and have seen how all objects were made. */
-static void make_all(void)
+/* The users that are on have seen how all objects were made. */
+static void make_objects(bool a_is_on)
 {
 	struct ibv_qp_init_attr_ex qp_attr = {
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
@@ -250,7 +250,7 @@ static void make_all(void)
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 1 };
 	struct ibv_alloc_dm_attr dm_attr = { .length = 64 };
 
-	stub_restart(true, true);
+	stub_restart(a_is_on, true);
 	context = (struct verbs_context){
 		.sz = sizeof(context),
 		.create_cq_ex = low_create_cq_ex,
@@ -272,6 +272,11 @@ static void make_all(void)
 	CU_ASSERT_PTR_EQUAL(ibv_create_qp_ex(&context.context, &qp_attr), qp);
 	CU_ASSERT_PTR_EQUAL(ibv_alloc_dm(&context.context, &dm_attr), &dm);
 	stub_logged();
+}
+
+static void make_all(void)
+{
+	make_objects(true);
 }
 
 /* --- tests --- */
@@ -454,6 +459,38 @@ static void test_dm(void)
 	CU_ASSERT_STRING_EQUAL(stub_logged(), "a.dm> b.dm> to_dm(8,16) b.dm< a.dm<");
 }
 
+/* Without a second user, one that wants to see nothing sees completions only. */
+static void test_quiet(void)
+{
+	struct ibv_recv_wr recv = { 0 }, *bad;
+	struct ibv_send_wr wr = { 0 }, *bad_send = NULL;
+	struct ibv_wc wc[2];
+
+	make_objects(false);
+	stub_b.quiet = true;
+	CU_ASSERT_EQUAL(ibv_post_send(qp, &wr, &bad_send), 0);
+	CU_ASSERT_EQUAL(ibv_post_recv(qp, &recv, &bad), 0);
+	CU_ASSERT_EQUAL(ibv_poll_cq(&cq, 2, wc), 0);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "send recv poll");
+	low_entries = 1;
+	stub_b.poll_end = fail_first;
+	CU_ASSERT_EQUAL(ibv_poll_cq(&cq, 2, wc), 1);
+	CU_ASSERT_EQUAL(wc[0].status, IBV_WC_RETRY_EXC_ERR);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "poll b.poll<");
+	low_entries = 1;
+	stub_b.poll_end = hold_once;
+	CU_ASSERT_EQUAL(ibv_poll_cq(&cq, 2, wc), 0);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "poll b.poll< b.poll> poll b.poll<");
+	stub_b.quiet = false;
+	CU_ASSERT_EQUAL(ibv_post_recv(qp, &recv, &bad), 0);
+	CU_ASSERT_EQUAL(ibv_poll_cq(&cq, 2, wc), 0);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "b.post> recv b.post< b.poll> poll b.poll<");
+	make_all();
+	stub_a.quiet = stub_b.quiet = true;
+	CU_ASSERT_EQUAL(ibv_poll_cq(&cq, 2, wc), 0);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "a.poll> b.poll> poll b.poll< a.poll<");
+}
+
 static u32 left;
 
 static void count_left(struct tap_obj *o)
@@ -484,6 +521,7 @@ int main(void)
 		{ "a post passes both users, or is answered", test_post },
 		{ "a post to an object that nobody knows", test_unknown },
 		{ "a poll: changed, held, empty, failed, answered", test_poll },
+		{ "one user that wants to see no posts and no empty polls", test_quiet },
 		{ "arming, events and acknowledging them; an event is withheld", test_events },
 		{ "an extended CQ, and its current entry", test_cq_ex },
 		{ "a batch of ibv_wr_*(), and one that a user refuses", test_batch },
