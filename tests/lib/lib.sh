@@ -225,7 +225,7 @@ with_clock() {
 # without_mpi - the option by which a ucx_perftest that is built with MPI (Debian 13) goes without: it takes itself for
 # one of MPI's processes where its input is no terminal
 without_mpi() {
-	! ucx_perftest -h 2>&1 | grep -q -- '-P <0|1>' || echo '-P 0'
+	! ucx_perftest -h 2>&1 </dev/null | grep -q -- '-P <0|1>' || echo '-P 0'
 }
 
 # pair_run PROGRAM ARGS... - pair_once, repeated while perftest cannot calibrate its clock
