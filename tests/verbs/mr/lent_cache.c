@@ -124,8 +124,8 @@ static void test_malloc(void)
 		last = at;
 		free(at);
 	}
-	ok(good && (same || UNDER_ASAN), "malloc, register, deregister, realloc, free: %d times at the same place",
-	   same);
+	ok(good && (same || UNDER_ASAN),
+	   "malloc, register, deregister, realloc, free: %d times at the same place", same);
 }
 
 /* The heap gives back its free pages, and calloc() relies on what it knows of them. */
