@@ -8,7 +8,7 @@ int tap_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
 	struct tap_obj *o = tap_obj_find(VOBJ_CQ, cq);
 	__typeof__(&tap_poll_cq) low = tap_ctx_of(o, cq->context)->ops.poll_cq;
-	const bool quiet = tap_is_quiet(tap.poll_quiet);
+	const bool quiet = tap.poll_quiet && tap_may_be_quiet() && tap.poll_quiet();
 	bool polled = quiet;
 	struct tap_poll p;
 	int saved;

@@ -3,6 +3,11 @@
 #include "libtap/post.h"
 #include "libtap/process.h"
 
+static inline bool tap_post_is_quiet(enum tap_queue queue, struct tap_obj *o, const void *chain)
+{
+	return tap.post_quiet && tap_may_be_quiet() && tap.post_quiet(queue, o, chain);
+}
+
 /* Shows a post to the users and carries it out. The caller has set what the users see. */
 static inline __attribute__((always_inline)) int tap_post_run(struct tap_post *p)
 {
@@ -28,7 +33,7 @@ int tap_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	__typeof__(&tap_post_send) low = tap_ctx_of(o, qp->context)->ops.post_send;
 	struct tap_post p;
 
-	if (tap_is_quiet(tap.post_quiet) || !tap_enter())
+	if (tap_post_is_quiet(TAP_SEND, o, wr) || !tap_enter())
 		return low(qp, wr, bad);
 	p.queue = TAP_SEND;
 	p.obj = o;
@@ -61,7 +66,7 @@ int tap_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	struct tap_obj *o = tap_obj_find(VOBJ_QP, qp);
 	__typeof__(&tap_post_recv) low = tap_ctx_of(o, qp->context)->ops.post_recv;
 
-	if (tap_is_quiet(tap.post_quiet) || !tap_enter())
+	if (tap_post_is_quiet(TAP_RECV, o, wr) || !tap_enter())
 		return low(qp, wr, bad);
 	return tap_post_receives(TAP_RECV, o, qp, (void *)low, wr, bad);
 }

@@ -81,7 +81,7 @@ struct tap_process {
 	struct {
 		TAP_HOOKS(TAP_HOOK_LIST)
 	} hooks;
-	bool (*post_quiet)(void);
+	__typeof__(((struct tap_user *)NULL)->post_quiet) post_quiet;
 	bool (*poll_quiet)(void);
 };
 
@@ -111,12 +111,12 @@ static inline __attribute__((always_inline)) bool tap_enter(void)
 }
 
 /**
- * tap_is_quiet() - whether nobody needs to see a post or a poll of this thread now, by
- * tap.post_quiet or tap.poll_quiet. The library below calls nothing of the API meanwhile.
+ * tap_may_be_quiet() - whether tap.post_quiet and tap.poll_quiet may be asked: the program makes
+ * the call, not in the first one of its thread. The library below calls nothing of the API then.
  */
-static inline bool tap_is_quiet(bool (*quiet)(void))
+static inline bool tap_may_be_quiet(void)
 {
-	return quiet && tap_thread.epoch == load_acquire(&tap.live) && quiet();
+	return !tap_thread.depth && tap_thread.epoch == load_acquire(&tap.live);
 }
 
 static inline void tap_leave(void)

@@ -294,7 +294,7 @@ struct tap_fault {
  * @call_end: after the line is complete and the objects are registered, before they are patched and
  *	before those are gone that the call has destroyed
  * @object_new: after registration, before call_end; @object_gone: before it is forgotten
- * @post_quiet: whether posts need not be shown now; @poll_quiet: likewise polls that find nothing.
+ * @post_quiet: whether that post need not be shown; @poll_quiet: likewise polls that find nothing.
  *	NULL: they always are. Asked only if no other user sees them.
  * @wr_batch_begin, @wr_batch_end: around ibv_wr_complete() and ibv_wr_abort()
  * @wait: before a thread waits for descriptors, maybe of epoll instances, without a timeout
@@ -320,7 +320,7 @@ struct tap_user {
 	void (*call_end)(struct tap_call *c);
 	void (*object_new)(struct tap_obj *o);
 	void (*object_gone)(struct tap_obj *o);
-	bool (*post_quiet)(void);
+	bool (*post_quiet)(enum tap_queue queue, struct tap_obj *o, const void *chain);
 	bool (*poll_quiet)(void);
 	enum tap_verdict (*post_begin)(struct tap_post *p);
 	void (*post_end)(struct tap_post *p);

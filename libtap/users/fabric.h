@@ -118,10 +118,16 @@ static inline bool tap_fabric_has_event(void)
 	return load_relaxed(&tap_fabric_calls[CALLS_EVENT / 64]) & BIT64(CALLS_EVENT % 64);
 }
 
+/** tap_fabric_has_call() - whether a rule makes that call fail. */
+static inline bool tap_fabric_has_call(enum call_id call)
+{
+	return load_relaxed(&tap_fabric_calls[call / 64]) & BIT64(call % 64);
+}
+
 /** tap_fabric_call_error() - as tap_fabric_ask(), which is only called if there is a rule. */
 static inline int tap_fabric_call_error(enum call_id call, const struct vcall_text *line)
 {
-	if (likely(!(load_relaxed(&tap_fabric_calls[call / 64]) & BIT64(call % 64))))
+	if (likely(!tap_fabric_has_call(call)))
 		return 0;
 	return tap_fabric_ask(call, line);
 }

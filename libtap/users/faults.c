@@ -113,20 +113,25 @@ static void fault_call_end(struct tap_call *c)
 	raised_event_call_end(c);
 }
 
-static bool fault_post_quiet(void)
+static const enum call_id post_ids[] = {
+	[TAP_SEND] = CALL_ibv_post_send,       [TAP_RECV] = CALL_ibv_post_recv,
+	[TAP_SRQ] = CALL_ibv_post_srq_recv,    [TAP_WQ] = CALL_ibv_post_wq_recv,
+	[TAP_TAG_OPS] = CALL_ibv_post_srq_ops,
+};
+
+static bool fault_post_quiet(enum tap_queue queue, struct tap_obj *o, const void *chain)
 {
-	return !tap_fabric_has_post() && !work_hits_are_due() && !defer_faults_hold() &&
-	       !request_log_enabled;
+	if (request_log_enabled)
+		return false;
+	if (likely(!tap_fabric_has_post()))
+		return !work_hits_are_due() && !defer_faults_hold();
+	return queue <= TAP_RECV && !tap_fabric_has_call(post_ids[queue]) && work_qp_of(o) &&
+	       work_fault_is_free(o, queue == TAP_RECV, chain);
 }
 
 static enum tap_verdict fault_post_begin(struct tap_post *p)
 {
-	static const enum call_id ids[] = {
-		[TAP_SEND] = CALL_ibv_post_send,       [TAP_RECV] = CALL_ibv_post_recv,
-		[TAP_SRQ] = CALL_ibv_post_srq_recv,    [TAP_WQ] = CALL_ibv_post_wq_recv,
-		[TAP_TAG_OPS] = CALL_ibv_post_srq_ops,
-	};
-	int saved = errno, err = tap_fabric_error(ids[p->queue]);
+	int saved = errno, err = tap_fabric_error(post_ids[p->queue]);
 	struct work_qp *q = p->queue <= TAP_RECV ? work_qp_of(p->obj) : NULL;
 
 	if (!err && q && unlikely(request_log_keeps(&q->requests)))

@@ -176,12 +176,11 @@ static bool part_is_full(const struct work_part *part)
 }
 
 /* Whether no rule is about a request, which the library may therefore get as it is. */
-static bool request_is_free(const struct tap_post *p, const union work_wr *wr)
+static bool request_is_free(const struct ibv_qp *qp, bool recv, const union work_wr *wr)
 {
-	const struct ibv_qp *qp = p->handle;
 	struct work_key key;
 
-	key.op = p->queue == TAP_RECV ? work_op_bit(true, 0) : work_op_bit(false, wr->send.opcode);
+	key.op = recv ? work_op_bit(true, 0) : work_op_bit(false, wr->send.opcode);
 	if (!work_filter_has_op(tap_fabric_filter, key.op))
 		return true;
 	key.wr_id = wr->recv.wr_id;
@@ -191,18 +190,17 @@ static bool request_is_free(const struct tap_post *p, const union work_wr *wr)
 	return !work_filter_matches(tap_fabric_filter, &key);
 }
 
-/* Likewise of all requests of a chain, whose queue pair nothing else changes. They count. */
-static bool chain_is_free(const struct tap_post *p)
+bool work_fault_is_free(const struct tap_obj *o, bool recv, const void *chain)
 {
-	struct work_qp *q = work_qp_of(p->obj);
-	const bool recv = p->queue == TAP_RECV;
-	const union work_wr *wr = p->chain;
+	const struct ibv_qp *qp = (const struct ibv_qp *)(uintptr_t)o->key;
+	struct work_qp *q = work_qp_of(o);
+	const union work_wr *wr = chain;
 	u64 n = 0;
 
 	if (q->sends_signaled || work_hits_are_due() || defer_faults_hold())
 		return false;
 	for (; wr; wr = (const union work_wr *)wr->recv.next, n++)
-		if (!request_is_free(p, wr))
+		if (!request_is_free(qp, recv, wr))
 			return false;
 	/* Of threads that post at once, the order is unknown anyway. */
 	store_relaxed(&q->posted[recv], load_relaxed(&q->posted[recv]) + n);
@@ -215,7 +213,7 @@ enum tap_verdict work_fault_post(struct tap_post *p)
 	void *wr = p->chain;
 	int err = errno;
 
-	if (!work_qp_of(p->obj) || !wr || chain_is_free(p))
+	if (!work_qp_of(p->obj) || !wr || work_fault_is_free(p->obj, p->queue == TAP_RECV, wr))
 		return TAP_PASS;
 	p->ret = 0;
 	while (wr && !p->ret) {

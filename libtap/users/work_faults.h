@@ -20,6 +20,12 @@ static inline bool work_fault_is_due(void)
 }
 
 /**
+ * work_fault_is_free() - whether no rule is about the requests of a chain, and nothing else changes
+ * them: the library may get them as they are. They count then.
+ * @o: the QP, which work_qp_of() knows
+ */
+bool work_fault_is_free(const struct tap_obj *o, bool recv, const void *chain);
+/**
  * work_fault_post() - hook post_begin, of sends and of receives of a QP. The library sees the
  * errno of the call, and the program what the library left there.
  */

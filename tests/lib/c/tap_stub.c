@@ -118,9 +118,14 @@ static const char *const wr_words[] = {
 	{                                                                                          \
 		return stub_call_begin(#x[0], &stub_##x, c);                                       \
 	}                                                                                          \
-	static bool x##_is_quiet(void)                                                             \
+	static bool x##_poll_quiet(void)                                                           \
 	{                                                                                          \
 		return stub_##x.quiet;                                                             \
+	}                                                                                          \
+	static bool x##_post_quiet(enum tap_queue queue, struct tap_obj *o, const void *chain)     \
+	{                                                                                          \
+		(void)queue;                                                                       \
+		return o && chain && stub_##x.quiet;                                               \
 	}                                                                                          \
 	static void x##_note(const char *note)                                                     \
 	{                                                                                          \
@@ -157,8 +162,8 @@ static const char *const wr_words[] = {
 		.call_end = x##_call_end,                                                          \
 		.object_new = x##_object_new,                                                      \
 		.object_gone = x##_object_gone,                                                    \
-		.post_quiet = x##_is_quiet,                                                        \
-		.poll_quiet = x##_is_quiet,                                                        \
+		.post_quiet = x##_post_quiet,                                                      \
+		.poll_quiet = x##_poll_quiet,                                                      \
 		.post_begin = x##_post_begin,                                                      \
 		.post_end = x##_post_end,                                                          \
 		.wr = x##_wr,                                                                      \
