@@ -130,7 +130,7 @@ static enum srd_status srd_status_of_check(const struct verdict *v)
 static u32 srd_segment_len(const struct hca_qp *qp, const struct sq_wqe *w, u64 off, u64 total,
 			   bool via)
 {
-	u64 len = min_u64(total - off, (via ? SRD_VIA_SEGMENT : SRD_SEGMENT) * qp->mtu);
+	u64 len = min_u64(total - off, (u64)(via ? SRD_VIA_SEGMENT : SRD_SEGMENT) * qp->mtu);
 	u64 last = total ? (total - 1) / qp->mtu * qp->mtu : 0;
 
 	if (w->opcode == WR_RDMA_WRITE_WITH_IMM && off < last)

@@ -210,7 +210,7 @@ static int wire_carry_watched(struct engine *e, const struct burst *b, bool *bot
 static int wire_send_slow(struct engine *e, const struct burst *b)
 {
 	struct hca *hca = e->hca;
-	bool both;
+	bool both = false;
 	int ret;
 
 	if (likely(!hca->watched))

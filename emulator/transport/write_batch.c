@@ -79,7 +79,7 @@ static bool batch_add_target(struct engine *e, struct hca_qp *peer, u32 rkey, u6
 
 	if (mem_remote(e->hca, peer, peer->pd, rkey, va, len, ACC_REMOTE_WRITE, &to))
 		return false;
-	if (to.client != dst->client)
+	if (!to.n || to.client != dst->client)
 		return false;
 	if (to.iov[0].addr / 64 != (to.iov[0].addr + len - 1) / 64)
 		return false;

@@ -73,7 +73,7 @@ static int topo_read_wire(struct topology *t, struct topo_line *l)
 		return topo_refuse(l, "wire", "one such line");
 	if (!wire_list_parse(&list, l->word[2]) || strlen(l->word[2]) >= sizeof(t->roce))
 		return topo_refuse(l, l->word[2], WIRE_LIST_EXPECTED);
-	strcpy(t->roce, l->word[2]);
+	memcpy(t->roce, l->word[2], strlen(l->word[2]) + 1);
 	return 0;
 }
 

@@ -28,7 +28,7 @@
 #define RAISES_FAST 5u
 #define FREE_NS	    (100 * NSEC_PER_MSEC)
 #define SPEED_NS    (10 * NSEC_PER_MSEC) /* the speed of a queue pair is measured over that */
-#define RATE_MIN    (1u << 20) /* bytes a second */
+#define RATE_MIN    (1ull << 20) /* bytes a second */
 #define RATE_MAX    (50ull << 30) /* no queue pair sends more */
 #define CNP_PAYLOAD 16u /* reserved bytes */
 #define CNP_TCLASS  (48u << 2) /* DSCP 48, as HCAs send them */
@@ -109,14 +109,15 @@ bool roce_rate_holds(struct fabric *f, struct roce_wire *w, const struct burst *
 
 void roce_rate_sent(struct fabric *f, const struct burst *b, u32 len)
 {
-	u64 now = real_ns();
+	u64 now = real_ns(), ns;
 	struct roce_rate *e =
 		rate_counts(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, true) : NULL;
 
 	if (!e)
 		return;
-	if (now >= e->since + SPEED_NS) {
-		e->speed = e->bytes * NSEC_PER_SEC / (now - e->since);
+	ns = now - e->since;
+	if (ns >= SPEED_NS) {
+		e->speed = e->bytes * NSEC_PER_SEC / ns;
 		e->bytes = 0;
 		e->since = now;
 	}

@@ -62,7 +62,7 @@ static void ladder_text_arrow(const struct ladder *l, const struct ladder_step *
 	line[at] = ' ';
 	memcpy(line + at + 1, s->label, n);
 	line[at + 1 + n] = ' ';
-	line[from < to ? right : left] = s->lost ? 'x' : from < to ? '>' : '<';
+	line[from < to ? right : left] = (char)(s->lost ? 'x' : from < to ? '>' : '<');
 }
 
 static void ladder_text_step(struct ladder *l, const struct ladder_step *s)

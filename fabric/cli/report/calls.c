@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PICKS (2ul * REPORT_CALLS) /* sorted out when there are so many */
+
 #define CALL_TEXT 400u /* bytes of a line */
 
 /** struct call_pick - a record that a page may have. @prog: index of its program in the export */
@@ -85,7 +87,7 @@ static void picks_add_program(struct call_picks *all, const struct export *x, u3
 	while ((rec = vt_rec_next(x->prog[prog].p, &off))) {
 		if (!call_is_wanted(rec))
 			continue;
-		if (all->n == 2 * REPORT_CALLS)
+		if (all->n == PICKS)
 			picks_keep_latest(all);
 		all->pick[all->n++] = (struct call_pick){ rec, prog };
 		all->total++;
@@ -237,7 +239,7 @@ static int calls_make_room(struct report_calls *calls, size_t n)
 int report_calls_add(struct report *r, const struct vt_dir *d, struct export *x)
 {
 	struct report_calls *calls = &r->calls;
-	struct call_picks all = { .pick = malloc(2 * REPORT_CALLS * sizeof(*all.pick)) };
+	struct call_picks all = { .pick = malloc(PICKS * sizeof(*all.pick)) };
 	bool fabric = trace_has_fabric_time(d);
 	struct hca_clock clock;
 	u32 i;

@@ -118,11 +118,11 @@ static void columns_print_frame(const struct report_packets *p, u32 i, struct pa
 	u32 n = *frame++, k;
 
 	for (k = 0; k < n; k++) {
-		hex[2 * k] = digits[frame[k] >> 4];
-		hex[2 * k + 1] = digits[frame[k] & 15];
+		hex[2ul * k] = digits[frame[k] >> 4];
+		hex[2ul * k + 1] = digits[frame[k] & 15];
 	}
 	packed_printf(out, "[%u,%u,\"", i, p->row[i].payload);
-	packed_put(out, hex, 2 * n);
+	packed_put(out, hex, 2ul * n);
 	packed_printf(out, "\"]");
 }
 

@@ -78,7 +78,7 @@ static void samples_halve(void)
 	u32 i;
 
 	for (i = 0; 2 * i < samples.n; i++)
-		samples.sample[i] = samples.sample[2 * i];
+		samples.sample[i] = samples.sample[2ul * i];
 	samples.n = i;
 	samples.pause_ms *= 2;
 }

@@ -20,7 +20,7 @@ void top_text(char *to, size_t size, const char *from)
 	size_t i;
 
 	for (i = 0; i + 1 < size && from[i]; i++)
-		to[i] = from[i] >= ' ' && from[i] <= '~' ? from[i] : '?';
+		to[i] = (char)(from[i] >= ' ' && from[i] <= '~' ? from[i] : '?');
 	to[i] = '\0';
 }
 

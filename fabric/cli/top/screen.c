@@ -256,7 +256,7 @@ static void key_move(struct screen *s, int by)
 
 static void key_sort(struct screen *s, bool next)
 {
-	u32 n = 0;
+	u32 n = 1; /* there is a first one */
 
 	while (top_column_name(n))
 		n++;

@@ -93,7 +93,7 @@ static bool pair_follows_from_devices(struct line_pair *p, const char *a, size_t
 	bool result = a ? a > p->result_a : b > p->result_b, tolerated;
 	struct diff_note n = { .a = "0", .b = "0" };
 
-	if (!word[name] || word[name] != '=')
+	if (!word || word[name] != '=')
 		return false;
 	note_copy(n.call, sizeof(n.call), p->a, strcspn(p->a, " "));
 	note_copy(n.field, sizeof(n.field), word, name);

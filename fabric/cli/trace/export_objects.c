@@ -64,6 +64,7 @@ u32 export_ordinal(const char *text, const char *kind)
 	unsigned long v;
 	char *end;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): @text is a string */
 	if (strncmp(text, kind, n) != 0 || text[n] < '1' || text[n] > '9')
 		return 0;
 	v = strtoul(text + n, &end, 10);
