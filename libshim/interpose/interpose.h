@@ -46,7 +46,7 @@ extern const char *const *dlopen_also;
 #define next_of_hook(fn, name)                                                                     \
 	({                                                                                         \
 		static void *slot_;                                                                \
-		(__typeof__(&fn))next_symbol(&slot_, name);                                        \
+		(__typeof__(&(fn)))next_symbol(&slot_, name);                                      \
 	})
 /** libc_next() - the same for what hook_@name() hides. */
 #define libc_next(name) next_of_hook(hook_##name, #name)

@@ -101,8 +101,9 @@ static int step_save(int pagemap_fd, u64 addr, u64 len, u64 off)
 		while (i < n && pagemap[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))
 			i++;
 		if (i > first)
-			ret = memory_file_write(addr + first * LEND_PAGE, (i - first) * LEND_PAGE,
-						off + first * LEND_PAGE);
+			ret = memory_file_write(addr + (u64)first * LEND_PAGE,
+						(u64)(i - first) * LEND_PAGE,
+						off + (u64)first * LEND_PAGE);
 	}
 	return ret;
 }

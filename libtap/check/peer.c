@@ -213,8 +213,8 @@ void check_peer_explain(struct check_obj *qp, const struct check_wr *wr)
 			"qp%u, wr_id 0x%llx: remote memory [0x%llx, 0x%llx) with rkey 0x%x: that "
 			"was the key of mr%u [0x%llx, 0x%llx) of process %u, which is deregistered",
 			qp->ord, (unsigned long long)wr->wr_id, (unsigned long long)wr->raddr,
-			(unsigned long long)(wr->raddr + wr->bytes), wr->rkey, gone.ord,
-			(unsigned long long)gone.addr, (unsigned long long)(gone.addr + gone.len),
+			(unsigned long long)wr->raddr + wr->bytes, wr->rkey, gone.ord,
+			(unsigned long long)gone.addr, (unsigned long long)gone.addr + gone.len,
 			gone.owner);
 }
 

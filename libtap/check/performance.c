@@ -166,5 +166,5 @@ void check_performance_registered(const struct check_obj *mr)
 		     "memory that was registered before is registered again, %u times by now, here "
 		     "[0x%llx, 0x%llx)",
 		     PERFORMANCE_REGISTRATIONS, (unsigned long long)mr->mr.addr,
-		     (unsigned long long)(mr->mr.addr + mr->mr.len));
+		     (unsigned long long)mr->mr.addr + mr->mr.len);
 }

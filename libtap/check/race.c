@@ -95,7 +95,7 @@ static void race_report(const struct check_obj *qp, const struct board_access *a
 		"qp%u, wr_id 0x%llx: a %s of [0x%llx, 0x%llx) with rkey 0x%x meets the %s "
 		"wr_id 0x%llx of qp%u%s, which is outstanding",
 		qp->ord, (unsigned long long)a->wr_id, names[a->kind], (unsigned long long)a->addr,
-		(unsigned long long)(a->addr + a->len), a->rkey, names[b->kind % ARRAY_SIZE(names)],
+		(unsigned long long)a->addr + a->len, a->rkey, names[b->kind % ARRAY_SIZE(names)],
 		(unsigned long long)b->wr_id, attr->ord, process);
 }
 

@@ -59,7 +59,7 @@ void check_rights_judge(const struct check_obj *mr)
 				"mr%u [0x%llx, 0x%llx) was registered with %s, and its peers have "
 				"used %s",
 				mr->ord, (unsigned long long)mr->mr.addr,
-				(unsigned long long)(mr->mr.addr + mr->mr.len),
+				(unsigned long long)mr->mr.addr + mr->mr.len,
 				rights_text(mr->mr.access, has, sizeof(has)),
 				rights_text(rights, used, sizeof(used)));
 	check_board_forget_key(mr->mr.rkey);

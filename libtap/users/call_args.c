@@ -41,5 +41,5 @@ void call_args_text(const struct vcall_text *line, char *out, size_t size)
 	}
 	if (n >= room)
 		n = room;
-	strcpy(out + n, n == room ? "..." : "");
+	memcpy(out + n, n == room ? "..." : "", n == room ? sizeof("...") : 1);
 }

@@ -82,7 +82,7 @@ static void counters_list_port(struct port_counters *c, u32 port)
 		    !counter_is_of_trouble(entry->d_name) ||
 		    !counter_read(c->path, port, entry->d_name, &counter->value))
 			continue;
-		strcpy(counter->name, entry->d_name);
+		memcpy(counter->name, entry->d_name, strlen(entry->d_name) + 1);
 		counter->port = port;
 		c->n++;
 	}
