@@ -191,13 +191,13 @@ FOLDS_FOUR static __m128i fold_fours(u32 state, struct folding *t)
 
 static bool crc_can_fold_twos(size_t len)
 {
-	return len >= 2 * TWOS && __builtin_cpu_supports("vpclmulqdq") &&
+	return len >= 2ul * TWOS && __builtin_cpu_supports("vpclmulqdq") &&
 	       __builtin_cpu_supports("avx2");
 }
 
 static bool crc_can_fold_fours(size_t len)
 {
-	return len >= 2 * FOURS && crc_can_fold_twos(len) && __builtin_cpu_supports("avx512f");
+	return len >= 2ul * FOURS && crc_can_fold_twos(len) && __builtin_cpu_supports("avx512f");
 }
 
 /* @len: a multiple of BLOCK, and not 0. @state: the CRC before, without its inversion */

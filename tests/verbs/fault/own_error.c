@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	int cause = 0, ret;
 	struct ibv_pd *pd;
 
-	while (argc == 3 && cause < CAUSES && strcmp(argv[1], causes[cause]))
+	while (argc == 3 && cause < CAUSES && strcmp(argv[1], causes[cause]) != 0)
 		cause++;
 	if (argc != 3 || cause == CAUSES)
 		die("expected access, request, protection, rnr, retry or receive, and own or rule");

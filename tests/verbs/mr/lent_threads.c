@@ -466,7 +466,7 @@ static void test_short_threads(void)
 	good = rounds_run(ROUNDS);
 	workers_join(w, 2);
 	ok(good && !workers_error(w, 2), "threads that come and go: %llu of them: %s",
-	   (unsigned long long)(w[0].count + w[1].count), strerror(workers_error(w, 2)));
+	   (unsigned long long)w[0].count + w[1].count, strerror(workers_error(w, 2)));
 }
 
 int main(int argc, char **argv)

@@ -121,7 +121,7 @@ static bool do_rdma(void)
 	}
 	if (vb_send(b, 1, false, &wr) || !vb_poll(b, 1, VB_SCQ, VB_WAIT, &wc) || wc.status)
 		return false;
-	if (memcmp(at, model + off, len) && kind)
+	if (memcmp(at, model + off, len) != 0 && kind)
 		return false;
 	if (kind == 2)
 		memcpy(model + off, &sum, 8);
@@ -177,7 +177,7 @@ static bool do_mremap(void)
 	to = mremap(heap + off, len, 2 * len, MREMAP_MAYMOVE);
 	if (to == MAP_FAILED)
 		return errno == EFAULT; /* there are several mappings */
-	if (memcmp(to, model + off, len))
+	if (memcmp(to, model + off, len) != 0)
 		return false;
 	to = mremap(to, 2 * len, len, 0);
 	return to != MAP_FAILED &&

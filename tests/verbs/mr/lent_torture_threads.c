@@ -69,7 +69,7 @@ static uint32_t own_block(struct worker *w)
 static bool is_own_right(const struct worker *w)
 {
 	for (uint32_t off = w->index * BLOCK; off < HEAP; off += n_threads * BLOCK)
-		if (memcmp(heap + off, w->model + off, BLOCK))
+		if (memcmp(heap + off, w->model + off, BLOCK) != 0)
 			return false;
 	return !memcmp(w->area, w->area_model, AREA);
 }
@@ -115,7 +115,7 @@ static bool rdma_block(struct worker *w, uint32_t rkey, uint32_t off)
 		note("opcode %d: %s", op[kind], ibv_wc_status_str(wc.status));
 		return false;
 	}
-	if (kind && memcmp(b->buf, w->model + off, len)) {
+	if (kind && memcmp(b->buf, w->model + off, len) != 0) {
 		note("opcode %d: other bytes", op[kind]);
 		return false;
 	}
@@ -253,7 +253,7 @@ static bool do_area_remap(struct worker *w)
 		to = mremap(w->area, AREA, 2 * AREA, MREMAP_MAYMOVE);
 		if (to == MAP_FAILED)
 			return errno == ENOMEM || errno == EFAULT; /* EFAULT: several mappings */
-		if (memcmp(to, w->area_model, AREA) || munmap(to + AREA, AREA))
+		if (memcmp(to, w->area_model, AREA) != 0 || munmap(to + AREA, AREA))
 			return false;
 		w->area = to;
 		return true;
