@@ -19,12 +19,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define BLOCK	   16u
-#define BLOCKS	   (4u * BLOCK)
-#define TWO	   (2u * BLOCK)
-#define TWOS	   (4u * TWO)
-#define FOUR	   (4u * BLOCK)
-#define FOURS	   (4u * FOUR)
+#define BLOCK	   16ul
+#define BLOCKS	   (4ul * BLOCK)
+#define TWO	   (2ul * BLOCK)
+#define TWOS	   (4ul * TWO)
+#define FOUR	   (4ul * BLOCK)
+#define FOURS	   (4ul * FOUR)
 #define FOLDS	   __attribute__((target("pclmul,sse4.1")))
 #define FOLDS_TWO  __attribute__((target("vpclmulqdq,avx2,pclmul,sse4.1")))
 #define FOLDS_FOUR __attribute__((target("vpclmulqdq,avx512f,avx2,pclmul,sse4.1")))
@@ -197,7 +197,7 @@ static bool crc_can_fold_twos(size_t len)
 
 static bool crc_can_fold_fours(size_t len)
 {
-	return len >= 2ul * FOURS && crc_can_fold_twos(len) && __builtin_cpu_supports("avx512f");
+	return len >= 2 * FOURS && crc_can_fold_twos(len) && __builtin_cpu_supports("avx512f");
 }
 
 /* @len: a multiple of BLOCK, and not 0. @state: the CRC before, without its inversion */
