@@ -35,6 +35,7 @@ TAP_HOOK(int, close, int fd);
 
 u32 tap_async_files;
 static struct async_file files[FILES];
+static pid_t owner; /* of the table */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct async_file *file_find(int shown)
@@ -105,6 +106,7 @@ int tap_async_make(struct ibv_context *ctx)
 	if (f)
 		ret = file_fill(f, ctx->async_fd);
 	if (!ret) {
+		owner = getpid();
 		ctx->async_fd = f->shown - 1;
 		store_release(&tap_async_files, tap_async_files + 1);
 	}
@@ -127,6 +129,12 @@ static bool file_forget(int shown, int *kernel)
 	}
 	pthread_mutex_unlock(&lock);
 	return f;
+}
+
+void tap_async_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	owner = getpid();
 }
 
 void tap_async_restore(struct ibv_context *ctx)
@@ -247,11 +255,16 @@ int tap_hook_ioctl(int fd, unsigned long request, ...)
 	return ret;
 }
 
+/*
+ * A child of vfork(2) closes descriptors of its own, and has the table of its parent, which still
+ * needs it. A handler of a signal may close others, which takes no lock.
+ */
 int tap_hook_close(int fd)
 {
 	int kernel;
 
-	if (unlikely(load_relaxed(&tap_async_files)) && file_forget(fd, &kernel))
+	if (unlikely(load_relaxed(&tap_async_files)) && file_find(fd) && owner == getpid() &&
+	    file_forget(fd, &kernel))
 		tap_next(close)(kernel);
 	return tap_next(close)(fd);
 }

@@ -36,6 +36,8 @@ extern u32 tap_async_files;
 int tap_async_make(struct ibv_context *ctx);
 /** tap_async_restore() - undo that, before the library below closes the context. */
 void tap_async_restore(struct ibv_context *ctx);
+/** tap_async_forked() - in a child of fork(): the descriptors are its own now. */
+void tap_async_forked(void);
 /** tap_async_is_made() - whether a descriptor stands for that of @ctx. */
 bool tap_async_is_made(const struct ibv_context *ctx);
 /** tap_async_ring() - make it readable, or no longer, as far as the user is concerned. */

@@ -7,6 +7,7 @@
  * also gets calls of the control path and work requests that fail by themselves, and asynchronous
  * events; its status has the process's objects (object_counts.c).
  */
+#include "libtap/async_file.h"
 #include "libtap/tap.h"
 #include "libtap/users/defer_faults.h"
 #include "libtap/users/event_faults.h"
@@ -280,11 +281,17 @@ static enum tap_verdict fault_dm_begin(struct tap_dm *d)
 	return TAP_ANSWER;
 }
 
+static void fault_fork_child(void)
+{
+	tap_fabric_forked();
+	tap_async_forked();
+}
+
 static const struct tap_user fault_user = {
 	.slot = TAP_FAULTS,
 	.objects = true,
 	.start = fault_start,
-	.fork_child = tap_fabric_forked,
+	.fork_child = fault_fork_child,
 	.finish = defer_faults_finish,
 	.call_begin = fault_call_begin,
 	.call_returned = fault_call_returned,

@@ -171,6 +171,12 @@ done"
 DEVICE_FATAL: device
 SRQ_LIMIT_REACHED: srq
 done"
+	is "events: children have closed the descriptor" "$(raised real children "event COMM_EST qp=B")" "ready
+COMM_EST: b
+a: RTS
+b: RTS
+waits for the acknowledgement
+done"
 	is "events: of one of two contexts" "$(raised real twice "event COMM_EST qp=B" "event QP_FATAL qp=A")" "ready
 COMM_EST: b
 QP_FATAL: a

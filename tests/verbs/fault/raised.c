@@ -2,10 +2,11 @@
 /*
  * Asynchronous events, as a program waits for them: prints each, and what has become of its
  * objects.
- *	app_fault_raised poll|epoll|block|twice N
+ *	app_fault_raised poll|epoll|block|twice|children N
  * It has two connected queue pairs, a and b, and an SRQ with a limit, prints `ready` with the
  * numbers of the queue pairs, and gets N events. poll, epoll: the descriptor says when; block: the
- * call waits; twice: as poll, by one of two contexts. The last event about a queue pair is
+ * call waits; twice: as poll, by one of two contexts; children: by one
+ * whose descriptor children of vfork() and fork() have closed. The last event about a queue pair is
  * acknowledged while another thread destroys that.
  */
 #include "tests/lib/c/rc_load.h"
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -196,6 +198,27 @@ static void ack_late(struct ibv_async_event *e)
 		b = NULL;
 }
 
+/* Neither takes anything from this process, and the child's number is of its own file then. */
+static void children_close(void)
+{
+	char byte = 1;
+	int status;
+
+	if (!vfork()) {
+		close(ctx->async_fd);
+		_exit(0);
+	}
+	wait(&status);
+	if (!fork()) {
+		close(ctx->async_fd);
+		if (dup2(open("/dev/zero", O_RDONLY), ctx->async_fd) != ctx->async_fd)
+			_exit(1);
+		_exit(read(ctx->async_fd, &byte, 1) != 1 || byte);
+	}
+	if (wait(&status) < 0 || status)
+		die("a child that closes the descriptor");
+}
+
 static bool is_of_qp(const struct ibv_async_event *e)
 {
 	return e->element.qp == a || e->element.qp == b;
@@ -222,6 +245,8 @@ int main(int argc, char **argv)
 		other = rc_open_first();
 	ctx = rc_open_first();
 	objects_make();
+	if (!strcmp(how, "children"))
+		children_close();
 	printf("ready %u %u\n", a->qp_num, b->qp_num);
 	fflush(stdout);
 	for (i = 1; i <= n; i++) {
