@@ -9,11 +9,13 @@
 
 #define SEC 1000000000ULL
 #define N   4
-#define LEN 600
+#define LEN 600 /* three packets */
+#define ONE 40 /* one packet: emulator/transport/straight.c */
 
 static struct emu *m;
 /* 0 dies with nothing of its own to do but the doorbell that 2 left, whose messages go to 3. */
 static struct emu_qp q0, q1, q2, q3;
+static u32 msg_len;
 
 static void prepare(u32 opcode)
 {
@@ -27,8 +29,8 @@ static void prepare(u32 opcode)
 	o.type = QPT_UC;
 	emu_connect(m, 2, 3, &o, &q2, &q3);
 	for (u32 i = 0; i < N; i++) {
-		emu_fill(m->c[2].mem + i * 4096, LEN, i + 1);
-		w = emu_post(m, &q2, opcode, i, m->c[2].mem + i * 4096, LEN);
+		emu_fill(m->c[2].mem + i * 4096, msg_len, i + 1);
+		w = emu_post(m, &q2, opcode, i, m->c[2].mem + i * 4096, msg_len);
 		w->imm = i;
 		if (opcode == WR_RDMA_WRITE_WITH_IMM)
 			emu_remote(m, w, 3, m->c[3].mem + i * 4096);
@@ -50,7 +52,7 @@ static u32 check_messages(void)
 			       c.wr_id == i);
 	CU_ASSERT_FALSE(emu_poll(m, &q2.scq, &c, NULL));
 	for (; emu_poll(m, &q3.rcq, &c, NULL); arrived++) {
-		CU_ASSERT_TRUE(c.status == WCS_SUCCESS && c.imm < N && c.byte_len == LEN &&
+		CU_ASSERT_TRUE(c.status == WCS_SUCCESS && c.imm < N && c.byte_len == msg_len &&
 			       !(seen >> c.imm));
 		seen |= 1u << (c.imm % 32);
 	}
@@ -72,12 +74,13 @@ static int after_death(struct emu *unused, void *arg, bool died)
 	return arrived == N;
 }
 
-static void deaths(u32 opcode)
+static void deaths(u32 opcode, u32 len, long step)
 {
 	struct emu_deaths d;
 
+	msg_len = len;
 	prepare(opcode);
-	d = deaths_ring(m, &q0, 211, after_death);
+	d = deaths_ring(m, &q0, step, after_death);
 	printf("# %u deaths, after which %u times all messages arrived\n", d.died, d.seen[1]);
 	CU_ASSERT_TRUE(d.seen[1] > 1);
 	emu_free(m);
@@ -85,17 +88,29 @@ static void deaths(u32 opcode)
 
 static void test_send(void)
 {
-	deaths(WR_SEND_WITH_IMM);
+	deaths(WR_SEND_WITH_IMM, LEN, 211);
 }
 
 static void test_write(void)
 {
-	deaths(WR_RDMA_WRITE_WITH_IMM);
+	deaths(WR_RDMA_WRITE_WITH_IMM, LEN, 211);
+}
+
+static void test_send_of_one(void)
+{
+	deaths(WR_SEND_WITH_IMM, ONE, 23);
+}
+
+static void test_write_of_one(void)
+{
+	deaths(WR_RDMA_WRITE_WITH_IMM, ONE, 23);
 }
 
 static const struct cu_test tests[] = {
 	{ "a UC SEND comes at most once when its carrier dies", test_send },
 	{ "a UC WRITE comes at most once when its carrier dies", test_write },
+	{ "a UC SEND of one packet comes at most once when its carrier dies", test_send_of_one },
+	{ "a UC WRITE of one packet comes at most once when its carrier dies", test_write_of_one },
 	{ NULL, NULL },
 };
 

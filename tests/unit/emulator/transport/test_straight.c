@@ -385,7 +385,7 @@ static void test_random_work(void)
 		compare((u32)atol(seed));
 		return;
 	}
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 16; i++)
 		compare(i);
 }
 

@@ -22,6 +22,12 @@ static void between_ports(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *pe
 	nothing(w, qp, peer);
 }
 
+/* apply() makes both QPs UC. */
+static void of_uc(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+}
+
 /* apply() makes the peer's receive one of an SRQ. */
 static void to_srq(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
@@ -202,6 +208,8 @@ static const struct {
 	{ "a rendezvous", rendezvous, WR_SEND, 8, false },
 	{ "the first packet to a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
 	{ "a later packet to a peer in RTR", peer_stays_in_rtr, WR_SEND, 8, true },
+	{ "a SEND by UC", of_uc, WR_SEND, 8, false },
+	{ "a WRITE by UC", of_uc, WR_RDMA_WRITE, 8, false },
 	{ "a SEND to an SRQ", to_srq, WR_SEND, 8, true },
 	{ "a SEND with immediate to an SRQ", to_srq, WR_SEND_WITH_IMM, 8, true },
 	{ "a WRITE with immediate to an SRQ", to_srq, WR_RDMA_WRITE_WITH_IMM, 8, true },
@@ -259,6 +267,8 @@ static bool apply(u32 i, bool *same)
 	o.port_b = cases[i].make == between_ports ? 2 : 1;
 	o.srq = cases[i].make == to_srq || cases[i].make == to_srq_limit ||
 		cases[i].make == to_srq_empty || cases[i].make == to_srq_of_tags;
+	if (cases[i].make == of_uc)
+		o.type = QPT_UC;
 	emu_connect(m, 0, 1, &o, &q[0], &q[1]);
 	qp = &m->hca->qp[q[0].slot];
 	peer = &m->hca->qp[q[1].slot];
