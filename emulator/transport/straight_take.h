@@ -184,12 +184,14 @@ straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 straight_inline bool cq_has_slots(struct seg_hdr *seg, struct hca_cq *cq, u32 n)
 {
 	const struct cq_ctl *ctl;
-	u32 cons;
+	u32 cons, used;
 
 	if (unlikely(cq->prod - cq->cons + n > cq->depth)) {
 		ctl = seg_ptr(seg, cq->ring);
 		cons = load_acquire(&ctl->cons);
-		if (cq->prod - cons + n > cq->depth)
+		/* A broken client may say that it has read entries that there never were. */
+		used = cq->prod - cons;
+		if (used > cq->depth || used + n > cq->depth)
 			return false;
 		cq->cons = cons;
 	}

@@ -12,6 +12,7 @@
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/wire.h"
+#include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/emu.h"
 
@@ -26,6 +27,8 @@
 #define AREA  (16u << 10) /* of a client's memory, that requests name */
 #define MSEC  1000000ull
 
+#define SRQ_LIMIT_MASK 2u /* IBV_SRQ_LIMIT */
+
 enum part { PART_HCA, PART_QP, PART_CQ, PART_PORT, PART_JOURNAL, PART_RING, PART_MEM, PARTS };
 
 static const char *const part_names[PARTS] = { "HCA",	  "QPs",   "CQs",   "port",
@@ -37,6 +40,7 @@ static struct engine *running;
 
 static struct emu *m;
 static struct emu_qp q[2];
+static bool one_way; /* the second stays in RTR, as of a program that only receives */
 static u64 rings[2]; /* where those of the present pair begin, in each segment */
 static u64 rnd;
 static int copy_error; /* of each copy; 0: none fails */
@@ -165,6 +169,9 @@ static void connect_pair(u32 seed)
 			continue;
 		m->hca->cq[h[i]->scq].chan = m->hca->cq[h[i]->rcq].chan = 2 + i;
 	}
+	one_way = (seed & 5) == 5;
+	if (one_way)
+		h[1]->state = QPS_RTR;
 	if (seed % 4 == 2) {
 		h[1]->rcq = h[0]->scq;
 		h[0]->rcq = h[1]->scq;
@@ -268,9 +275,8 @@ static void poll_some(void)
 /* New QPs, where an error has ended the old ones. */
 static void repair(u32 seed)
 {
-	if (emu_state(m, &q[0]) == QPS_RTS && emu_state(m, &q[1]) == QPS_RTS)
-		return;
-	connect_pair(seed);
+	if (emu_state(m, &q[0]) != QPS_RTS || emu_state(m, &q[1]) != (one_way ? QPS_RTR : QPS_RTS))
+		connect_pair(seed);
 }
 
 /* The QPs become what a lost packet, or a holder that was killed, leaves. */
@@ -286,11 +292,37 @@ static void leave_behind(struct hca_qp *from, struct hca_qp *to)
 		qp_timer_arm(running, from, m->clock + MSEC + pick(4) * MSEC);
 }
 
+static void srq_arm(const struct emu_qp *to)
+{
+	struct hca_cmd cmd = { .op = CMD_MODIFY_SRQ, .handle = to->srq_index };
+
+	cmd.srq.mask = SRQ_LIMIT_MASK;
+	cmd.srq.limit = pick(8);
+	CU_ASSERT_EQUAL(emu_cmd(m, to->client, &cmd), 0);
+}
+
+/* What else may change between two requests. */
+static void disturb(const struct emu_qp *to)
+{
+	static const u16 keys[] = { 0xffff, 0xffff, 0x7fff };
+
+	if (to->srq && chance(6))
+		srq_arm(to);
+	running = &m->fabric;
+	CU_ASSERT_EQUAL_FATAL(engine_enter(&m->fabric), 0);
+	if (chance(3))
+		port_set_pkey(&m->fabric, 0, 1 + pick(2), 0, keys[pick(ARRAY_SIZE(keys))]);
+	if (chance(2))
+		port_set_state(&m->fabric, 0, 1 + pick(2), chance(60) ? PORT_ACTIVE : PORT_DOWN);
+	engine_leave(&m->fabric);
+}
+
 static void work(u32 seed)
 {
-	struct emu_qp *from = &q[pick(2)], *to = from == q ? &q[1] : q;
+	struct emu_qp *from = &q[one_way ? 0 : pick(2)], *to = from == q ? &q[1] : q;
 	u32 n = chance(70) ? 1 : 1 + pick(4), i;
 
+	disturb(to);
 	for (i = pick(4); i; i--)
 		post_recv(to);
 	for (i = 0; i < n; i++)

@@ -166,6 +166,14 @@ static void polled_cq(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 	((struct cq_ctl *)(void *)((u8 *)m->c[1].seg + q[1].rcq.ring))->cons++;
 }
 
+/* The program says that it has read an entry that there never was. */
+static void cq_beyond_end(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	recv_cq_full(w, qp, peer);
+	((struct cq_ctl *)(void *)((u8 *)m->c[1].seg + q[1].rcq.ring))->cons =
+		m->hca->cq[q[1].rcq.index].prod + 1;
+}
+
 static void no_receive(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -223,6 +231,7 @@ static const struct {
 	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false },
 	{ "a capture", watched, WR_SEND, 8, false },
 	{ "a CQ that was polled since", polled_cq, WR_SEND, 8, true },
+	{ "a CQ that was polled beyond its end", cq_beyond_end, WR_SEND, 8, false },
 	{ "a full send CQ", send_cq_full, WR_RDMA_WRITE, 8, false },
 	{ "a full receive CQ", recv_cq_full, WR_SEND, 8, false },
 	{ "no receive", no_receive, WR_SEND, 8, false },
