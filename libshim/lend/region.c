@@ -293,21 +293,27 @@ static enum seg_lent_why region_lend(u32 index)
 	enum seg_lent_why why = LENT_WHY_EDGE;
 	char flags[FLAGS_TEXT];
 	struct mapping v;
+	bool begun = false;
 	struct maps m;
 
 	if (maps_open(&m, true))
 		return LENT_WHY_FILE;
 	/* Exchanges change lines that were read already, not those that follow. */
-	while (maps_next(&m, &v) && maps_flags(&m, flags, sizeof(flags)) && v.from < to) {
+	while (why != LENT_WHY_COST && maps_next(&m, &v) && maps_flags(&m, flags, sizeof(flags)) &&
+	       v.from < to) {
 		if (v.to <= from || lent_range_maps(&v))
 			continue;
 		v.from = v.from > from ? v.from : from;
 		v.to = min_u64(v.to, to);
 		if (v.inode || v.shared || !v.read || v.exec || !has_plain_flags(flags) ||
-		    is_registered(v.from, v.to, index) || is_own_memory(v.from, v.to))
+		    is_registered(v.from, v.to, index) || is_own_memory(v.from, v.to)) {
 			why = LENT_WHY_KIND;
-		else
+		} else if (begun && !lent_cost_may_go_on()) {
+			why = LENT_WHY_COST;
+		} else {
 			why = why_not(mapping_lend(&v, flags, v.from, v.to), why);
+			begun = true;
+		}
 	}
 	maps_close(&m);
 	return why;

@@ -19,6 +19,7 @@
 #define SIZE   (8 * PAGE)
 #define STEP   (2u << 20)
 #define LARGE  (8u << 20)
+#define PIECE  (256u << 10)
 #define BIG    (40u << 20)
 #define ENOUGH 100000
 #define SIGNAL (SIGRTMAX - 2) /* by which threads are stopped if the program asks for that */
@@ -144,13 +145,25 @@ static bool is_too_often(void)
 	return !lent;
 }
 
+/* @pieces: of many mappings, which the kernel keeps apart: every other one has no reserve. */
+static uint8_t *large_new(bool pieces)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+	uint8_t *at = vb_pages(LARGE, PROT_READ | PROT_WRITE);
+
+	for (size_t i = 0; pieces && i < LARGE; i += 2 * PIECE)
+		if (mmap(at + i, PIECE, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+			die("mmap: %s", strerror(errno));
+	return at;
+}
+
 /*
  * Register a region that takes several steps. Return: how much of it is lent. *well: unchanged
  * where it is not, as a peer reaches all of it.
  */
-static size_t large_is_lent(bool *well)
+static size_t large_is_lent(bool pieces, bool *well)
 {
-	uint8_t *at = vb_pages(LARGE, PROT_READ | PROT_WRITE);
+	uint8_t *at = large_new(pieces);
 	struct ibv_mr *mr;
 	size_t lent;
 
@@ -167,19 +180,19 @@ static size_t large_is_lent(bool *well)
 }
 
 /* When the time is used up, the rest of a region stays where it is. */
-static void test_part(void)
+static void test_part(bool pieces)
 {
 	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
 	size_t lent = LARGE, most = 0;
 	bool well = true;
 
 	while ((!lent || lent == LARGE) && now_ns() < end) {
-		lent = large_is_lent(&well);
+		lent = large_is_lent(pieces, &well);
 		most = lent > most ? lent : most;
 	}
-	ok(most && lent < LARGE && lent % STEP == 0,
-	   "a region of %u bytes is lent as far as there is time: %zu, before that %zu", LARGE,
-	   lent, most);
+	ok(most && lent < LARGE && lent % (pieces ? PIECE : STEP) == 0,
+	   "a region of %u bytes in %s is lent as far as there is time: %zu, before that %zu",
+	   LARGE, pieces ? "many mappings" : "one mapping", lent, most);
 	ok(well, "and is unchanged, and within the reach of others");
 }
 
@@ -202,7 +215,8 @@ int main(int argc, char **argv)
 	test_threads();
 	test_kernel_writes();
 	test_signal();
-	test_part();
+	test_part(false);
+	test_part(true);
 	test_cost();
 	vb_pair_down(&p);
 	vb_close_two(a, b);
