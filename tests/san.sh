@@ -93,7 +93,7 @@ tsan() {
 }
 
 valgrind() {
-	local t
+	local t level
 
 	if ! command -v valgrind >/dev/null; then
 		echo "skip valgrind: not installed"
@@ -102,7 +102,14 @@ valgrind() {
 	for t in "$BUILD"/tests/unit/**/test_*; do
 		# The victims of the others die by the trap flag, which valgrind's processor does not have.
 		[ -x "$t" ] && ! grep -q lib/c/deaths.h "tests/${t#"$BUILD"/tests/}.c" || continue
-		command valgrind -q --error-exitcode=99 --leak-check=full --fair-sched=yes \
+		level=2
+		case $t in
+		# It takes all memory away, and reads its stack beyond the top.
+		*/fabric/join/test_keys) continue ;;
+		# With its optimizer, valgrind 3.19 writes to 0x0101010101010101 in memset(), and without it does not.
+		*/fabric/join/*) level=0 ;;
+		esac
+		command valgrind -q --vex-iropt-level=$level --error-exitcode=99 --leak-check=full --fair-sched=yes \
 			--log-file="$reports/valgrind.%p" "$t" || status=1
 	done
 }
