@@ -16,8 +16,8 @@
  * ibv_get_async_event() takes events out of the list, and asks the library below when the kernel's
  * file is readable. ibv_ack_async_event() of an event from the list does not reach the library,
  * whose ibv_destroy_qp() would wait until it has as many acknowledgements as events: here it waits
- * for the program's. Events
- * that the program has not taken when their object is destroyed are dropped.
+ * for the program's. Events that the program has not taken when their object is destroyed are
+ * dropped.
  *
  * The thread uses objects under the lock. A call that destroys one marks it before, and those that
  * are marked are left alone; their memory is freed after object_gone, which waits for the lock.
