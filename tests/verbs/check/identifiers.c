@@ -236,7 +236,8 @@ static void seed_passive(struct seed *s)
 	pair_send(&p, IBV_WR_SEND, 3, mr);
 	if (!s->wrong)
 		pair_poll(p.server->recv_cq);
-	seed_must(page[4096] == 7, "content");
+	while (page[4096] != 7) /* a WRITE that nobody has waited for may be late */
+		;
 	if (s->wrong)
 		pair_poll(p.server->recv_cq);
 	for (i = 0; i < 3; i++)
