@@ -9,6 +9,7 @@
 #include "libshim/interpose/interpose.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -227,4 +228,19 @@ void hook__Exit(int status)
 	tap_finish();
 	libc_next(_Exit)(status);
 	__builtin_unreachable();
+}
+
+bool tap_start_thread(void *(*run)(void *))
+{
+	sigset_t all, old;
+	pthread_t thread;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	started = !pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (started)
+		pthread_detach(thread);
+	return started;
 }

@@ -160,4 +160,10 @@ static inline void tap_leave(void)
 				tap.on[i_]->hook(__VA_ARGS__);                                     \
 	} while (0)
 
+/**
+ * tap_start_thread() - start a thread of the tap, which lives as long as the process and gets no
+ * signals. Return: whether there is one.
+ */
+bool tap_start_thread(void *(*run)(void *));
+
 #endif

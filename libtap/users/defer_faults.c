@@ -8,7 +8,6 @@
 #include "libtap/users/work_hits.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -212,17 +211,9 @@ static void *defer_thread(void *arg)
 /* Under the lock. Return: whether there is one. It lives as long as the process. */
 static bool defer_thread_start(void)
 {
-	sigset_t all, old;
-	pthread_t thread;
-
 	if (has_thread)
 		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	has_thread = !pthread_create(&thread, NULL, defer_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (has_thread)
-		pthread_detach(thread);
+	has_thread = tap_start_thread(defer_thread);
 	return has_thread;
 }
 

@@ -33,7 +33,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -317,20 +316,12 @@ static void *events_thread(void *arg)
 /* Under the lock. Return: whether there is one. It lives as long as the process. */
 static bool events_thread_start(void)
 {
-	sigset_t all, old;
-	pthread_t thread;
-
 	if (has_thread)
 		return true;
 	events_fd = tap_fabric_events_fd();
 	if (events_fd < 0)
 		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	has_thread = !pthread_create(&thread, NULL, events_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (has_thread)
-		pthread_detach(thread);
+	has_thread = tap_start_thread(events_thread);
 	return has_thread;
 }
 
