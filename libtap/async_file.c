@@ -19,10 +19,12 @@
 
 /**
  * struct async_file - an entry of the table.
+ * @ctx: whose descriptor it is
  * @shown: what the program has, plus one; 0: the entry is free
  * @kernel: for which it stands; @bell: an eventfd of ours
  */
 struct async_file {
+	const struct ibv_context *ctx;
 	int shown;
 	int kernel;
 	int bell;
@@ -44,6 +46,16 @@ static struct async_file *file_find(int shown)
 
 	for (i = 0; shown >= 0 && i < FILES; i++)
 		if (load_acquire(&files[i].shown) == shown + 1)
+			return &files[i];
+	return NULL;
+}
+
+static struct async_file *file_of(const struct ibv_context *ctx)
+{
+	u32 i;
+
+	for (i = 0; i < FILES; i++)
+		if (load_acquire(&files[i].shown) && load_relaxed(&files[i].ctx) == ctx)
 			return &files[i];
 	return NULL;
 }
@@ -73,8 +85,9 @@ static int file_watch(int kernel, int bell)
 }
 
 /* Under the lock. Return: 0 or -errno */
-static int file_fill(struct async_file *f, int kernel)
+static int file_fill(struct async_file *f, const struct ibv_context *ctx)
 {
+	const int kernel = ctx->async_fd;
 	int flags = sys_fcntl(kernel, F_GETFL, 0);
 	int bell = sys_eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), shown;
 
@@ -87,6 +100,7 @@ static int file_fill(struct async_file *f, int kernel)
 		return shown;
 	}
 	sys_fcntl(kernel, F_SETFL, flags | O_NONBLOCK);
+	store_relaxed(&f->ctx, ctx);
 	f->kernel = kernel;
 	f->bell = bell;
 	store_release(&f->shown, shown + 1);
@@ -104,7 +118,7 @@ int tap_async_make(struct ibv_context *ctx)
 		if (!files[i].shown)
 			f = &files[i];
 	if (f)
-		ret = file_fill(f, ctx->async_fd);
+		ret = file_fill(f, ctx);
 	if (!ret) {
 		owner = getpid();
 		ctx->async_fd = f->shown - 1;
@@ -114,21 +128,12 @@ int tap_async_make(struct ibv_context *ctx)
 	return ret;
 }
 
-/* Return: whether there was one; @kernel: its descriptor, still open */
-static bool file_forget(int shown, int *kernel)
+/* Under the lock */
+static void file_forget(struct async_file *f)
 {
-	struct async_file *f;
-
-	pthread_mutex_lock(&lock);
-	f = file_find(shown);
-	if (f) {
-		*kernel = f->kernel;
-		sys_close(f->bell);
-		store_release(&f->shown, 0);
-		store_release(&tap_async_files, tap_async_files - 1);
-	}
-	pthread_mutex_unlock(&lock);
-	return f;
+	sys_close(f->bell);
+	store_release(&f->shown, 0);
+	store_release(&tap_async_files, tap_async_files - 1);
 }
 
 void tap_async_forked(void)
@@ -139,18 +144,25 @@ void tap_async_forked(void)
 
 void tap_async_restore(struct ibv_context *ctx)
 {
-	const int shown = ctx->async_fd;
-	int kernel;
+	struct async_file *f;
+	int shown;
 
-	if (!file_forget(shown, &kernel))
-		return;
-	ctx->async_fd = kernel;
-	sys_close(shown);
+	pthread_mutex_lock(&lock);
+	f = file_of(ctx);
+	if (f) {
+		shown = f->shown - 1;
+		/* Another context may be at the address of one whose end nobody has seen. */
+		if (ctx->async_fd == shown)
+			ctx->async_fd = f->kernel;
+		file_forget(f);
+		sys_close(shown);
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 bool tap_async_is_made(const struct ibv_context *ctx)
 {
-	return load_relaxed(&tap_async_files) && file_find(ctx->async_fd);
+	return load_relaxed(&tap_async_files) && file_of(ctx);
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -161,7 +173,7 @@ void tap_async_ring(const struct ibv_context *ctx, bool on)
 	eventfd_t n;
 
 	pthread_mutex_lock(&lock);
-	f = file_find(ctx->async_fd);
+	f = file_of(ctx);
 	if (f && on)
 		eventfd_write(f->bell, 1);
 	else if (f)
@@ -261,10 +273,19 @@ int tap_hook_ioctl(int fd, unsigned long request, ...)
  */
 int tap_hook_close(int fd)
 {
-	int kernel;
+	struct async_file *f;
+	int kernel = -1;
 
-	if (unlikely(load_relaxed(&tap_async_files)) && file_find(fd) && owner == getpid() &&
-	    file_forget(fd, &kernel))
+	if (unlikely(load_relaxed(&tap_async_files)) && file_find(fd) && owner == getpid()) {
+		pthread_mutex_lock(&lock);
+		f = file_find(fd);
+		if (f) {
+			kernel = f->kernel;
+			file_forget(f);
+		}
+		pthread_mutex_unlock(&lock);
+	}
+	if (kernel >= 0)
 		tap_next(close)(kernel);
 	return tap_next(close)(fd);
 }

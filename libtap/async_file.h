@@ -14,7 +14,7 @@
  * calls to libc get the other number:
  *  - read(2), of an event
  *  - ioctl(2), which creates a CQ, QP, SRQ or WQ and says where its events go
- *  - close(2), when librdmacm closes a context, which no user sees
+ *  - close(2), at the end of the context, if the tap has not seen the call
  *
  * The kernel's file is non-blocking meanwhile. A user waits instead, as the flags of the shown
  * descriptor say, and then asks the library below.
@@ -34,7 +34,10 @@ extern u32 tap_async_files;
  * is as it was; -ENOSPC: too many contexts.
  */
 int tap_async_make(struct ibv_context *ctx);
-/** tap_async_restore() - undo that, before the library below closes the context. */
+/**
+ * tap_async_restore() - undo that, before the library below closes the context. If nothing stands
+ * for its descriptor, @ctx is not accessed.
+ */
 void tap_async_restore(struct ibv_context *ctx);
 /** tap_async_forked() - in a child of fork(): the descriptors are its own now. */
 void tap_async_forked(void);

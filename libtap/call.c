@@ -194,6 +194,26 @@ static void tap_call_drop_objects(const struct tap_call *c)
 		tap_call_drop_object(end->obj, (void *)c->args[end->off / 8], c->ending);
 }
 
+u32 tap_end_begin(enum vcall call, const void *obj)
+{
+	const enum vobj kind = tap_call_ended_arg(call)->obj;
+	const u32 ord = tap_obj_ord(kind, obj);
+
+	if (kind != VOBJ_CTX)
+		return ord;
+	tap_call_drop_object(kind, obj, ord);
+	return 0;
+}
+
+void tap_end(enum vcall call, const void *obj, u32 ord)
+{
+	int saved = errno;
+
+	if (ord)
+		tap_call_drop_object(tap_call_ended_arg(call)->obj, obj, ord);
+	errno = saved;
+}
+
 void tap_call_end(struct tap_call *c)
 {
 	if (!c->op.answered)

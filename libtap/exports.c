@@ -15,7 +15,7 @@ static __cold u64 wrap_missing_symbol(enum vcall call)
 }
 
 /* Wrappers of exported functions. INL rows are in ops.c, OWN rows below or in ops.c. */
-#define EXPORT_SYM(name, ret, ...)                                                                 \
+#define EXPORT_BODY(name, ret, body, ...)                                                          \
 	SHIM_EXPORT VR_##ret wrap_##name(TAP_PARAMS(__VA_ARGS__)) __asm__(#name);                  \
 	VR_##ret wrap_##name(TAP_PARAMS(__VA_ARGS__))                                              \
 	{                                                                                          \
@@ -26,8 +26,10 @@ static __cold u64 wrap_missing_symbol(enum vcall call)
 		if (unlikely(!lower))                                                              \
 			TAP_JOIN(TAP_GIVE_, TAP_KIND(ret))                                         \
 		(VR_##ret, wrap_missing_symbol(VCALL_##name));                                     \
-		TAP_BODY(name, ret, lower, ##__VA_ARGS__)                                          \
+		body(name, ret, lower, ##__VA_ARGS__)                                              \
 	}
+#define EXPORT_SYM(name, ret, ...) EXPORT_BODY(name, ret, TAP_BODY, ##__VA_ARGS__)
+#define EXPORT_END(name, ret, ...) EXPORT_BODY(name, ret, TAP_BODY_END, ##__VA_ARGS__)
 #define EXPORT_INL(name, ret, ...)
 #define EXPORT_OWN(name, ret, ...)
 #define EXPORT(name, ret, way, ...) EXPORT_##way(name, ret, ##__VA_ARGS__)

@@ -73,6 +73,7 @@ static struct tap_ctx *tap_ctx_find_for_call(enum vcall call, u64 first)
 		TAP_BODY(name, ret, ctx->LOW_##name, first, ##__VA_ARGS__)                         \
 	}
 #define WRAP_SYM(name, ret, ...)
+#define WRAP_END(name, ret, ...)
 #define WRAP_OWN(name, ret, ...)
 #define WRAP(name, ret, way, ...) WRAP_##way(name, ret, ##__VA_ARGS__)
 VCALLS(WRAP)

@@ -53,4 +53,19 @@
 	tap_leave();                                                                               \
 	TAP_JOIN(TAP_GIVE_, TAP_KIND(kind))(VR_##kind, c.ret);
 
+/*
+ * TAP_BODY_END() - the same, for a call by which librdmacm ends an object that the program knows,
+ * its only argument. The result is 0 if the object is gone.
+ */
+#define TAP_BODY_END(name, kind, lower, arg)                                                       \
+	if (tap_thread.depth) {                                                                    \
+		u32 ord_ = tap_end_begin(VCALL_##name, TAP_NAMES(arg));                            \
+		int ret_ = lower(TAP_NAMES(arg));                                                  \
+                                                                                                   \
+		if (!ret_)                                                                         \
+			tap_end(VCALL_##name, TAP_NAMES(arg), ord_);                               \
+		return ret_;                                                                       \
+	}                                                                                          \
+	TAP_BODY(name, kind, lower, arg)
+
 #endif

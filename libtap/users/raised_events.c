@@ -461,9 +461,11 @@ void raised_events_object_gone(const struct tap_obj *o)
 	if (likely(!load_relaxed(&has_thread)))
 		return;
 	pthread_mutex_lock(&lock);
-	/* librdmacm has closed it, and there is another one now. */
-	if (o->kind == VOBJ_CTX)
+	/* librdmacm is about to close it; of a close by the program nothing is left here. */
+	if (o->kind == VOBJ_CTX) {
+		tap_async_restore((struct ibv_context *)(uintptr_t)o->key);
 		raised_drop((const void *)(uintptr_t)o->key);
+	}
 	pthread_mutex_unlock(&lock);
 }
 

@@ -229,8 +229,8 @@
  * The calls of the control path: X(name, result, way, arguments...).
  *
  * Ways: SYM: an exported function. INL: an inline of verbs.h that calls a pointer in struct
- * verbs_context or ibv_context_ops; the recorder has the table of these. OWN: reached in a way of
- * its own.
+ * verbs_context or ibv_context_ops; the recorder has the table of these. END: as SYM, but librdmacm
+ * ends objects by it that the program knows, too. OWN: reached in a way of its own.
  *
  * A call that verbs.h turns into another one is recorded as the other: ibv_create_qp_ex() with
  * nothing but a PD is ibv_create_qp(). Not recorded are calls that only free a returned list or
@@ -240,7 +240,7 @@
 #define VCALLS(X)                                                                                  \
 	X(ibv_get_device_list, devs, OWN, (out_int, num_devices))                                  \
 	X(ibv_open_device, ctx, SYM, (dev, device))                                                \
-	X(ibv_close_device, m1, SYM, (end_ctx, context))                                           \
+	X(ibv_close_device, m1, END, (end_ctx, context))                                           \
 	X(ibv_import_device, ctx, SYM, (fd, cmd_fd))                                               \
 	X(ibv_fork_init, err, SYM)                                                                 \
 	X(ibv_is_fork_initialized, fork, SYM)                                                      \
@@ -261,7 +261,7 @@
 	X(ibv_get_pkey_index, index, SYM, (ctx, context), (u8, port_num), (be16, pkey))            \
 	X(ibv_query_rt_values_ex, err, INL, (ctx, context), (values, values))                      \
 	X(ibv_alloc_pd, pd, SYM, (ctx, context))                                                   \
-	X(ibv_dealloc_pd, err, SYM, (end_pd, pd))                                                  \
+	X(ibv_dealloc_pd, err, END, (end_pd, pd))                                                  \
 	X(ibv_import_pd, pd, SYM, (ctx, context), (handle, pd_handle))                             \
 	X(ibv_unimport_pd, void, SYM, (end_pd, pd))                                                \
 	X(ibv_alloc_td, td, INL, (ctx, context), (td_attr, attr))                                  \

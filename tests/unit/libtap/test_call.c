@@ -17,6 +17,7 @@ static struct ibv_pd pd;
 static struct ibv_mr mr;
 static struct ibv_qp qp;
 static int low_errno;
+static bool low_ends;
 
 static struct ibv_context *low_open_device(struct ibv_device *dev)
 {
@@ -60,10 +61,14 @@ static struct ibv_mr *low_reg_mr(struct ibv_pd *p, void *addr, size_t len, int a
 	return &mr;
 }
 
+/* Ends the PD and the context, too, as librdmacm does with the last identifier of a device. */
 static int low_dereg_mr(struct ibv_mr *m)
 {
-	(void)m;
 	stub_log("dereg_mr");
+	if (low_ends) {
+		ibv_dealloc_pd(&pd);
+		ibv_close_device(m->context);
+	}
 	return 0;
 }
 
@@ -129,6 +134,7 @@ static void contexts_make(void)
 	two.sz = sizeof(two) - offsetof(struct verbs_context, ibv_create_flow);
 	two.alloc_td = low_alloc_td;
 	low_errno = 0;
+	low_ends = false;
 }
 
 /* Both users are on, and have seen that the first device was opened. */
@@ -195,6 +201,34 @@ static void test_errno(void)
 	CU_ASSERT_EQUAL(errno, 99);
 	ibv_dereg_mr(&mr);
 	ibv_close_device(ctx);
+}
+
+/* A PD is gone when the library has destroyed it, a context before. */
+static void test_inner_end(void)
+{
+	struct ibv_context *ctx = opened();
+
+	ibv_alloc_pd(ctx);
+	sym_reg_mr(&pd, &pd, sizeof(pd), 0);
+	stub_logged();
+	low_ends = true;
+	low_errno = EBUSY;
+	ibv_dereg_mr(&mr);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "a.call> b.call> dereg_mr dealloc_pd a.gone b.gone "
+					      "close b.returned a.returned b.call< a.call< a.gone "
+					      "b.gone");
+	CU_ASSERT_PTR_NOT_NULL(tap_obj_find(VOBJ_PD, &pd));
+	CU_ASSERT_PTR_NULL(tap_ctx_find(ctx));
+	ctx = opened();
+	ibv_alloc_pd(ctx);
+	sym_reg_mr(&pd, &pd, sizeof(pd), 0);
+	stub_logged();
+	low_ends = true;
+	ibv_dereg_mr(&mr);
+	CU_ASSERT_STRING_EQUAL(stub_logged(), "a.call> b.call> dereg_mr dealloc_pd a.gone b.gone "
+					      "a.gone b.gone close b.returned a.returned b.call< "
+					      "a.call< a.gone b.gone");
+	CU_ASSERT_PTR_NULL(tap_obj_find(VOBJ_PD, &pd));
 }
 
 static void test_answer(void)
@@ -375,6 +409,8 @@ int main(void)
 		{ "a failed call reports its error as its man page says", test_error_values },
 		{ "a user changes a result before objects are registered", test_change },
 		{ "a call within a call is carried out unseen", test_inner },
+		{ "a PD and a context that a library ends within a call are forgotten",
+		  test_inner_end },
 		{ "objects are found by address and number until they are gone", test_objects },
 		{ "two providers keep their functions, and members that are not there",
 		  test_contexts },
