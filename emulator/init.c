@@ -43,6 +43,7 @@ void hca_default_limits(struct hca_limits *l)
 		.qp_types = HCA_QP_TYPES,
 		.odp = 1,
 		.empty_mr = 1,
+		.dmabuf = 1,
 		.ack_delay = 15,
 		.max_msg = LIM_MSG,
 		.max_mcast_grp = 8192,

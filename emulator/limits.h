@@ -69,6 +69,7 @@ struct hca_limits {
 	u32 qp_types; /* a bit per enum ib_qp_type */
 	u32 odp; /* on-demand paging */
 	u32 empty_mr; /* regions of zero bytes that cover no page can be registered */
+	u32 dmabuf; /* regions over dma-bufs can be registered */
 	u32 pmem; /* memory counts as persistent: regions may have ACC_FLUSH_PERSISTENT */
 	u32 arm_pending; /* arming a CQ raises the event of an entry that none has announced yet */
 	u32 ptp_clock; /* there is a PTP hardware clock, /dev/ptpN */

@@ -169,6 +169,7 @@ static const struct key keys[] = {
 	WORD("atomic_cap", lim.atomic_cap, atomic_words),
 	WORD("odp", lim.odp, bool_words),
 	WORD("empty_mr", lim.empty_mr, bool_words),
+	WORD("dmabuf", lim.dmabuf, bool_words),
 	WORD("pmem", lim.pmem, bool_words),
 	WORD("arm_pending", lim.arm_pending, bool_words),
 	WORD("ptp_clock", lim.ptp_clock, bool_words),

@@ -8,6 +8,7 @@
 #include "emulator/verbs/cmd.h"
 #include "libshim/client/call_fault.h"
 #include "libshim/interpose/export.h"
+#include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
@@ -49,12 +50,16 @@ static int dmabuf_map(int fd, u64 offset, u64 length, u32 access, struct shim_mr
 	return where->map == MAP_FAILED ? -errno : 0;
 }
 
-/** ibv_reg_dmabuf_mr() - ibv_reg_dmabuf_mr(3). Return: MR, or NULL with errno. */
+/**
+ * ibv_reg_dmabuf_mr() - ibv_reg_dmabuf_mr(3).
+ * Return: MR, or NULL with errno. EOPNOTSUPP: the device has no such regions.
+ */
 SHIM_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					     uint64_t iova, int fd, int access)
 {
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	struct hca_cmd cmd = { .op = CMD_REG_MR };
+	const struct shim_context *ctx;
 	struct shim_mr where, *mr;
 	int ret;
 
@@ -62,6 +67,11 @@ SHIM_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		return NULL;
 	if (!shim_pd_of(pd, NULL))
 		return fail_null(-shim_unknown(pd));
+	ctx = shim_context_of(pd->context);
+	if (!ctx)
+		return NULL;
+	if (!ctx->dev->info.lim.dmabuf)
+		return fail_null(-EOPNOTSUPP);
 	if (((u32)access & ~(u32)DMABUF_ACCESS) || shim_mr_check_access((u32)access) ||
 	    (offset ^ iova) % page || offset + length < offset || iova + length < iova)
 		return fail_null(-EINVAL);

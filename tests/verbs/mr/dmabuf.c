@@ -2,6 +2,7 @@
 /*
  * dma-bufs: refused registrations, and traffic if the machine can make a dma-buf.
  *	app_mr_dmabuf [local|remote]: where the peer lives
+ *	app_mr_dmabuf local none: on a device that has no regions over dma-bufs
  */
 #include "tests/lib/c/vb.h"
 
@@ -94,7 +95,12 @@ int main(int argc, char **argv)
 {
 	vb_open_two(argc, argv, &a, &b);
 	vb_pair_fresh(&p, a, b);
-	test_dmabuf();
+	if (argc > 2)
+		ok(dmabuf_fails(EOPNOTSUPP, 0, PAGE, 0, -1, LW) &&
+			   dmabuf_fails(EOPNOTSUPP, 1, PAGE, 0, -1, RW),
+		   "dma-buf: the device has none: EOPNOTSUPP");
+	else
+		test_dmabuf();
 	vb_pair_down(&p);
 	vb_close_two(a, b);
 	return tap_failed != 0;

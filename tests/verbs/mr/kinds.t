@@ -16,4 +16,5 @@ app app_mr_rereg remote
 app app_mr_dmabuf remote
 RUN_FLAGS='--profile connectx6 --fabric connectx6' in_one app app_mr_empty local
 RUN_FLAGS='--profile rxe --fabric rxe' in_one app app_mr_empty local refused
+RUN_FLAGS='--profile rxe --fabric rxe' in_one app app_mr_dmabuf local none
 done_testing
