@@ -104,7 +104,9 @@ static bool pair_follows_from_devices(struct line_pair *p, const char *a, size_t
 	/* Either MTU may be the smaller one. */
 	tolerated = result && (cmp_word_is_tolerated(p->d->map, p->asks, word, b, name) ||
 			       (a && b && cmp_word_is_tolerated(p->d->map, p->asks, b, a, name)));
-	n.asked = tolerated;
+	if (!result)
+		tolerated = p->d->map->other && cmp_input_is_tolerated(p->a, a, b, name);
+	n.asked = result && tolerated;
 	if (!tolerated && !note_find_answer(p->d, &n))
 		return false;
 	if (p->noting)

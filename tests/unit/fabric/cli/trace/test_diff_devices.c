@@ -129,6 +129,29 @@ static void test_an_input_may_be_an_answer_passed_on(void)
 			"ibv_create_qp pd=pd1 = qp1"));
 }
 
+/* A packet to the card's address, as rdma_rxe describes it, and one to the emulator's. */
+#define AH_FROM(imm, sl, id, sum, to)                                                              \
+	"ibv_create_ah_from_wc pd=pd1 wc.status=IBV_WC_SUCCESS wc.byte_len=140 wc.imm_data=" imm   \
+	" wc.wc_flags=IBV_WC_GRH|IBV_WC_WITH_IMM" sl                                               \
+	" grh.sgid=0000000000000000000000004500009c grh.dgid=" id "4000" sum to                    \
+	" port_num=1 = ah1"
+
+static void test_headers_of_packets_are_those_of_devices(void)
+{
+	const char *card = AH_FROM("0x301", "", "c362", "40110000", "c0000202c0000202");
+
+	begin(CARD, SOFT, false);
+	CU_ASSERT_TRUE(
+		same(card, AH_FROM("0x11", " wc.sl=2", "0000", "4011b64e", "0a4d00010a4d0001")));
+	CU_ASSERT_TRUE(noted("ibv_create_ah_from_wc", "wc.imm_data", "0x301", "0x11"));
+	/* Another address, protocol or length. */
+	CU_ASSERT_FALSE(same(card, AH_FROM("0x11", "", "0000", "40110000", "0a4d00010a4d0002")));
+	CU_ASSERT_FALSE(same(card, AH_FROM("0x11", "", "0000", "40060000", "0a4d00010a4d0001")));
+	CU_ASSERT_FALSE(same("ibv_create_ah_from_wc pd=pd1 wc.byte_len=140 = ah1",
+			     "ibv_create_ah_from_wc pd=pd1 wc.byte_len=141 = ah1"));
+	CU_ASSERT_FALSE(same("ibv_create_ah pd=pd1 attr.sl=1 = ah1", "ibv_create_ah pd=pd1 = ah1"));
+}
+
 static void test_questions_may_be_more_in_one_trace(void)
 {
 	static const char gid[] = "ibv_query_gid context=ctx1 port_num=1 index=7 = -1 errno=EINVAL";
@@ -179,6 +202,8 @@ int main(void)
 		{ "answers of devices are noted", test_answers_of_devices_are_noted },
 		{ "a line that differs leaves no note", test_a_line_that_differs_leaves_no_note },
 		{ "an input may be an answer passed on", test_an_input_may_be_an_answer_passed_on },
+		{ "headers of packets are those of devices",
+		  test_headers_of_packets_are_those_of_devices },
 		{ "questions may be more in one trace", test_questions_may_be_more_in_one_trace },
 		{ "capabilities are compared if wanted", test_capabilities_are_compared_if_wanted },
 		{ "equal devices leave lines as they are",
