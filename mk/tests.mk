@@ -139,6 +139,7 @@ $(U)/traces/record/test_profile: UNIT_LIBS := -ljson-c
 TAP_UNITS := $(filter-out $(U)/libtap/check/%,$(filter $(U)/libtap/%,$(UNIT_BIN)))
 $(TAP_UNITS): $(call objs,$(wildcard libtap/*.c) $(call sources,traces/calls) libshim/interpose/maps.c)
 $(filter-out $(U)/libtap/users/%,$(TAP_UNITS)): $(call objs,tests/lib/c/tap_stub.c)
+$(addprefix $(U)/libtap/,test_post test_quiet): $(call objs,tests/lib/c/tap_objects.c)
 $(U)/libtap/check/test_stack: $(call objs,libtap/check/stack.c)
 $(U)/libtap/users/test_device_mask: $(call objs,libtap/users/device_mask.c)
 $(U)/libtap/users/test_request_log: $(call objs,libtap/users/request_log.c tests/lib/c/tap_stub.c)

@@ -26,18 +26,22 @@ static u32 decide(struct emu *e, struct hca_work *w)
 	return 0;
 }
 
-static void up(u64 ns, u32 posts)
+static void post(u64 id)
+{
+	emu_recv(m, &b, id, m->c[1].mem, 64);
+	srd_post(m, &a, WR_SEND, id, 0, 8, ah, &b);
+}
+
+/* With the rule, and @n messages. */
+static void up(u64 ns, u32 posts, u64 n)
 {
 	m = srd_pair(16, &a, &b, &ah);
 	hold_ns = ns;
 	hold_posts = posts;
 	emu_fault(m, decide);
-}
-
-static void post(u64 id)
-{
-	emu_recv(m, &b, id, m->c[1].mem, 64);
-	srd_post(m, &a, WR_SEND, id, 0, 8, ah, &b);
+	for (u64 id = 1; id <= n; id++)
+		post(id);
+	emu_ring(m, &a);
 }
 
 /* The messages that have completed since, a decimal digit each. */
@@ -57,11 +61,8 @@ static void test_time(void)
 {
 	u64 begin;
 
-	up(SEC, 0);
+	up(SEC, 0, 4);
 	begin = m->clock;
-	for (u64 id = 1; id <= 4; id++)
-		post(id);
-	emu_ring(m, &a);
 	emu_run(m, begin + SEC - 1);
 	CU_ASSERT_EQUAL(completed(), 134);
 	emu_run(m, begin + 2 * SEC);
@@ -71,10 +72,7 @@ static void test_time(void)
 
 static void test_posts(void)
 {
-	up(3600 * SEC, 2);
-	for (u64 id = 1; id <= 3; id++)
-		post(id);
-	emu_ring(m, &a);
+	up(3600 * SEC, 2, 3);
 	emu_run(m, m->clock + 10 * SEC);
 	CU_ASSERT_EQUAL(completed(), 13);
 	post(4);
@@ -87,10 +85,7 @@ static void test_posts(void)
 
 static void test_posted_already(void)
 {
-	up(3600 * SEC, 2);
-	for (u64 id = 1; id <= 4; id++)
-		post(id);
-	emu_ring(m, &a);
+	up(3600 * SEC, 2, 4);
 	CU_ASSERT_EQUAL(completed(), 1234);
 	emu_free(m);
 }
@@ -100,7 +95,7 @@ static void test_posts_after_rnr(void)
 {
 	u64 begin;
 
-	up(SEC, 2);
+	up(SEC, 2, 0);
 	srd_post(m, &a, WR_SEND, DEFERRED, 0, 8, ah, &b);
 	emu_ring(m, &a);
 	begin = m->clock;
