@@ -54,7 +54,7 @@ program_pairs() {
 
 # pair_name SERVER - a command line of the list without what only tunes it
 pair_name() {
-	sed -E 's/^env .* ucx_perftest/ucx_perftest/; s/^stdbuf -oL //; s/ -p [0-9]+//; s/  / /g' <<<"$1"
+	sed -E 's/^env .* ucx_perftest/ucx_perftest/; s/^stdbuf -oL //; s/ -p [0-9]+//; s/ -P 0//; s/  / /g' <<<"$1"
 }
 
 # mckey_joined PID - whether the receiver waits for datagrams, or has ended: a sender does not wait for it
