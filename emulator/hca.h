@@ -27,7 +27,7 @@
 #include "emulator/peer.h"
 
 #define HCA_MAGIC   0x41434852u /* "RHCA" */
-#define HCA_VERSION 23u
+#define HCA_VERSION 24u
 
 /** An iovec in a client's memory, or an offset in a client's segment, or IOV_NULL. */
 struct hca_iov {
@@ -235,9 +235,8 @@ struct hca {
 	u32 ports_down; /* of all devices */
 	char name[64];
 
-	/* The token's line: what every holder touches. */
+	/* The token's line: what every holder touches. Pollers read @pending, in another one. */
 	u64 token cacheline_aligned;
-	u64 pending; /* bit g: pending_clients[g] is not empty */
 	u32 cur_qp; /* slot + 1 of the QP whose requester runs */
 	u32 serve_from; /* client that has the next turn, where a budget was used up */
 	u64 served; /* rounds in which holders served all pending doorbells */
@@ -247,7 +246,8 @@ struct hca {
 	struct hca_commit commit;
 	struct hca_token_queue queue cacheline_aligned;
 
-	u64 pending_clients[HCA_MAX_CLIENTS / 64] cacheline_aligned;
+	u64 pending cacheline_aligned; /* bit g: pending_clients[g] is not empty */
+	u64 pending_clients[HCA_MAX_CLIENTS / 64];
 
 	u64 via_any cacheline_aligned; /* doorbells of QPs that only the fabric process sends for */
 	u32 via_asleep; /* it looks at them when it is kicked, not before */
