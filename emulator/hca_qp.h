@@ -276,6 +276,10 @@ struct hca_qp {
 	struct hca_qp_probe probe;
 	struct hca_qp_fault fault;
 
+	/* of requests to it: the lines above are in the cache of the CPU that sends */
+	u32 rq_seen; /* receives posted, as last read: rq_is_posted() */
+	u32 pad;
+
 	struct hca_trouble trouble;
 
 	struct atomic_res at[LIM_RD_ATOM];

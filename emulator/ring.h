@@ -132,6 +132,20 @@ static inline u32 rq_posted(struct seg_hdr *seg, const struct hca_qp *qp)
 	return likely(prod - cons <= qp->rq_depth) ? prod : cons;
 }
 
+/**
+ * rq_is_posted() - whether a receive is posted that was not taken. The program writes its producer
+ * index with each receive, so the index is read only when those that were there last are taken.
+ */
+static inline bool rq_is_posted(struct seg_hdr *seg, struct hca_qp *qp)
+{
+	const u32 cons = qp->resp.rq_cons;
+
+	if (likely(qp->rq_seen - cons - 1 < qp->rq_depth))
+		return true;
+	qp->rq_seen = rq_posted(seg, qp);
+	return qp->rq_seen != cons;
+}
+
 static inline u32 srq_posted(struct seg_hdr *seg, const struct hca_srq *srq)
 {
 	const struct wq_ctl *ctl = seg_ptr(seg, srq->ring);

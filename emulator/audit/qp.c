@@ -182,8 +182,8 @@ static int audit_idle(const struct audit *a, u32 i)
 	const struct hca_qp *qp = &a->hca->qp[i];
 	const struct req_state *s = &qp->req;
 
-	MUST(!s->next && !s->una && !qp->resp.rq_cons && !qp->resp.held && !qp->deadline &&
-		     !qp->stalled,
+	MUST(!s->next && !s->una && !qp->resp.rq_cons && !qp->rq_seen && !qp->resp.held &&
+		     !qp->deadline && !qp->stalled,
 	     "QP %#x: in %s with WQEs taken", i, ib_qp_state_name(qp->state));
 	return 0;
 }

@@ -225,7 +225,7 @@ static void wq_refuse_recv(struct engine *e, struct rx *rx)
 	wq_flush(e, rx->wq);
 }
 
-void rx_journal(struct engine *e, const struct hca_qp *qp, struct rx *rx, const struct burst *b,
+void rx_journal(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 		u32 status, u32 cause, u32 info)
 {
 	const u32 held = qp->resp.held;

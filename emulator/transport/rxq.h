@@ -79,7 +79,7 @@ void rx_fail(struct engine *e, struct hca_qp *qp, struct rx *rx, struct resp_sta
 void rx_error(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b, u32 status,
 	      u32 cause, u32 info);
 /** rx_journal() - only the journal entry, for the receive that the message holds or would take. */
-void rx_journal(struct engine *e, const struct hca_qp *qp, struct rx *rx, const struct burst *b,
+void rx_journal(struct engine *e, struct hca_qp *qp, struct rx *rx, const struct burst *b,
 		u32 status, u32 cause, u32 info);
 /** wq_commit() - complete a receive of a WQ. */
 void wq_commit(struct engine *e, const struct rx *rx, u32 state, struct cqe *cqe);
@@ -105,13 +105,13 @@ static inline bool rx_open(struct engine *e, struct hca_qp *qp, struct hca_srq *
 }
 
 /** rx_next() - the receive that the QP's message in progress, or its next, takes; NULL: none. */
-static inline const struct rq_wqe *rx_next(const struct rx *rx, const struct hca_qp *qp,
+static inline const struct rq_wqe *rx_next(const struct rx *rx, struct hca_qp *qp,
 					   const struct resp_state *s, u32 *slot)
 {
 	if (unlikely(rx->srq || rx->wq))
 		return rx_next_shared(rx, s, slot);
 	*slot = s->rq_cons;
-	return s->rq_cons == rq_posted(rx->seg, qp) ? NULL : rq_slot(rx->seg, qp, s->rq_cons);
+	return rq_is_posted(rx->seg, qp) ? rq_slot(rx->seg, qp, s->rq_cons) : NULL;
 }
 
 /**

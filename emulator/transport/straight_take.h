@@ -2,8 +2,8 @@
 /**
  * DOC: what a request in a straight line takes: struct straight, and how its parts are found. Only
  * straight.c includes this. Nothing here changes anything but a struct straight, and the engine's
- * copy of how far a program has read its CQ. Functions return false if the request is one for the
- * requester's steps.
+ * copies of how far a program has read its CQ and how many receives it has posted. Functions return
+ * false if the request is one for the requester's steps.
  */
 #ifndef EMULATOR_TRANSPORT_STRAIGHT_TAKE_H
 #define EMULATOR_TRANSPORT_STRAIGHT_TAKE_H
@@ -143,7 +143,7 @@ straight_inline bool straight_take_shared(struct straight *t)
 /* The receive that the request takes. */
 straight_inline bool straight_take_recv(struct straight *t)
 {
-	const struct hca_qp *peer = t->peer;
+	struct hca_qp *peer = t->peer;
 
 	t->rcq = &t->hca->cq[peer->rcq];
 	keep_pointer(t->rcq);
@@ -152,7 +152,7 @@ straight_inline bool straight_take_recv(struct straight *t)
 	t->rslot = peer->resp.rq_cons;
 	t->rwqe = rq_slot(t->peer_seg, peer, t->rslot);
 	keep_pointer(t->rwqe);
-	return t->rslot != rq_posted(t->peer_seg, peer);
+	return rq_is_posted(t->peer_seg, peer);
 }
 
 /* A SEND's memory: as rx_place(). @dst: where the payload does not go to the receive's entry */

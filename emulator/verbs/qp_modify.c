@@ -255,6 +255,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	memset(qp->at, 0, sizeof(qp->at));
+	qp->rq_seen = 0;
 	qp->mcast_next = 0;
 	qp->chunk = qp->chunk_rest = qp->read_chunk = qp->ack_span = 0;
 	qp->left_at = qp->ack_due = 0;

@@ -253,6 +253,8 @@ static void state_take(struct state *s)
 
 	for (i = 0; i < 2; i++) {
 		s->qp[i] = m->hca->qp[q[i].slot];
+		/* The engine may remember the producer index that it has read. */
+		s->qp[i].rq_seen = 0;
 		s->cq[2 * i] = m->hca->cq[q[i].scq.index];
 		s->cq[2 * i + 1] = m->hca->cq[q[i].rcq.index];
 	}
