@@ -76,6 +76,19 @@ static inline void fence_after_atomic(void)
 		__atomic_thread_fence(__ATOMIC_RELEASE);                                           \
 	} while (0)
 
+/**
+ * prefetch_write() - have the cache line of @p here soon, to be written. In code for any x86-64,
+ * __builtin_prefetch() fetches a line to be read: the store then asks the other CPUs once more.
+ */
+static inline void prefetch_write(const void *p)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)p));
+#else
+	__builtin_prefetch(p, 1);
+#endif
+}
+
 /** for_each_bit64() - walk the set bits of a 64-bit word; @bit is the index, @word is consumed. */
 #define for_each_bit64(bit, word)                                                                  \
 	for (; (word) && ((bit) = (u32)__builtin_ctzll(word), 1); (word) &= (word)-1)

@@ -59,6 +59,9 @@ bool engine_try(struct engine *e)
 {
 	if (!token_cas(e->hca, TOKEN_FREE, e->token))
 		return false;
+	/* The holder before has written them, and the first step will. */
+	prefetch_write(&e->hca->commit);
+	prefetch_write(&e->hca->commit.req);
 	holding_begin(e);
 	return true;
 }

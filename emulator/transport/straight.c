@@ -180,6 +180,9 @@ straight_inline void straight_commit_recv(struct engine *e, const struct straigh
 	if (t->recv)
 		commit_entry(t->rcq, cqe, prod);
 	store_between(&c->valid, 0);
+	/* The next message's, which the peer's program has written. */
+	if (t->recv && !t->shared)
+		__builtin_prefetch(rq_slot(t->peer_seg, peer, peer->resp.rq_cons));
 	if (t->recv && unlikely(t->rcq->chan))
 		cq_notify(e, t->peer_seg, t->rcq, t->flags & SEND_SOLICITED);
 }

@@ -180,6 +180,13 @@ static __attribute__((noinline)) void cqe_consume_other(const struct cqe *e)
 	}
 }
 
+/* The peer has read the slot. A post may write it soon, and then waits until it has the line. */
+static inline void rq_slot_free(struct shim_qp *qp, u32 slot)
+{
+	store_release(&qp->rq.tail, slot + 1);
+	prefetch_write(shim_rq_slot(&qp->rq, slot));
+}
+
 static inline __attribute__((always_inline)) void cqe_consume(const struct cqe *e)
 {
 	struct shim_qp *qp = shim_qp_find(e->qpn);
@@ -189,7 +196,7 @@ static inline __attribute__((always_inline)) void cqe_consume(const struct cqe *
 	} else if (e->flags & CQE_RECV) {
 		cqe_place_data(qp, NULL, e);
 		if (likely(qp))
-			store_release(&qp->rq.tail, e->slot + 1);
+			rq_slot_free(qp, e->slot);
 	} else if (likely(qp)) {
 		store_release(&qp->sq.tail, e->slot + 1);
 	}
@@ -330,7 +337,10 @@ static __attribute__((noinline)) int cq_poll_ready(struct shim_cq *cq, int n, st
 			cqe_place_data(qp, NULL, e);
 		wc_fill_success(wc++, e);
 		found++;
-		store_release(e->flags & CQE_RECV ? &qp->rq.tail : &qp->sq.tail, e->slot + 1);
+		if (e->flags & CQE_RECV)
+			rq_slot_free(qp, e->slot);
+		else
+			store_release(&qp->sq.tail, e->slot + 1);
 	}
 	shim_cq_publish(cq, cons);
 	shim_unlock(&cq->lock);

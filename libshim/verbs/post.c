@@ -265,6 +265,9 @@ int shim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		*bad_wr = wr;
 		return errno;
 	}
+	/* It arrives while the slots are filled. */
+	if (likely(shim.engine.hca))
+		prefetch_write(&shim.hca->token);
 	shim_lock(&qp->sq.lock);
 	head = first = qp->sq.head;
 	for (; wr; wr = wr->next) {
