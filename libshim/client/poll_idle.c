@@ -30,6 +30,10 @@
  * microseconds. But where the poller keeps the peer off the CPU, each answer would take a time
  * slice of both. So a poller that was preempted for long takes its CPU for shared for a while. In
  * that time it sleeps, shortly, when the answer takes longer than one of a running peer.
+ *
+ * A poller that has just received a stream of messages does not sleep, and its gaps count for
+ * nothing: it looks rarely, since it finds entries. If the sender meets an empty receive queue it
+ * waits for the RNR timer, and a poller that slept meanwhile would have the queue run empty again.
  */
 #include "libshim/client/poll_idle.h"
 
@@ -53,6 +57,8 @@
 #define LOST_NS	     500000ull /* a gap between two looks that may be another's time slice */
 #define SHARED_NS    50000000ull /* for how long a CPU counts as shared after one */
 #define SHARED_SLEEP 50000ull /* ns */
+#define STREAM	     16u /* entries between two looks: more than a ping-pong has */
+#define STREAM_NS    1000000ull /* a pause of a stream is no longer: an RNR wait, as a rule */
 
 static bool is_direct_qp(const struct hca_qp *qp)
 {
@@ -127,16 +133,19 @@ static bool is_preempted_again(struct poll_shared *s)
 bool shim_poll_shared(struct poll_shared *s, u32 cons)
 {
 	u64 now = sys_now(), looked = load_relaxed(&s->looked);
-	bool waits = cons == load_relaxed(&s->cons) && looked;
+	u32 found = cons - load_relaxed(&s->cons);
 
 	store_relaxed(&s->looked, now);
 	store_relaxed(&s->cons, cons);
+	if (found >= STREAM)
+		store_relaxed(&s->streamed, now);
 	if (now - looked > LOST_NS) {
-		if (is_preempted_again(s))
+		if (is_preempted_again(s) && found < STREAM)
 			store_relaxed(&s->until, now + SHARED_NS);
 		return false;
 	}
-	if (!waits || now >= load_relaxed(&s->until))
+	if (found || !looked || now >= load_relaxed(&s->until) ||
+	    now - load_relaxed(&s->streamed) < STREAM_NS)
 		return false;
 	sys_sleep(SHARED_SLEEP);
 	store_relaxed(&s->looked, sys_now());

@@ -28,12 +28,14 @@ struct poll_idle {
  * struct poll_shared - whether the poller of a CQ shares its CPU, see shim_poll_shared().
  * @looked: when the last look was (ns), or 0
  * @until: the CPU counts as shared until then
+ * @streamed: when a look found a stream of messages last (ns), or 0
  * @preempted: how often the thread had been preempted at the last long gap between two looks
  * @cons: entries of the CQ consumed at the last look
  */
 struct poll_shared {
 	u64 looked;
 	u64 until;
+	u64 streamed;
 	u64 preempted;
 	u32 cons;
 };

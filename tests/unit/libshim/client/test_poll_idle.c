@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* When a poller takes its CPU for shared, with a clock and preemptions of the test's own. */
+#include "libshim/client/client.h"
+#include "libshim/interpose/syscall.h"
+#include "tests/lib/c/cu.h"
+
+static u64 now, preempted, slept;
+
+static u64 test_now(void)
+{
+	return now;
+}
+
+static u64 test_preempted(void)
+{
+	return preempted;
+}
+
+static void test_sleep(u64 ns)
+{
+	now += ns;
+	slept += ns;
+}
+
+#define sys_now	      test_now
+#define sys_preempted test_preempted
+#define sys_sleep     test_sleep
+#include "libshim/client/poll_idle.c"
+
+struct shim_client shim;
+
+#define US 1000ull
+#define MS 1000000ull
+
+static struct poll_shared s;
+static u32 cons;
+
+/* The poller looks after @ns, in which it was preempted @times and found @entries. */
+static bool look_after(u64 ns, u64 times, u32 entries)
+{
+	now += ns;
+	preempted += times;
+	cons += entries;
+	return shim_poll_shared(&s, cons);
+}
+
+static void begin(void)
+{
+	s = (struct poll_shared){ 0 };
+	now = MS;
+	cons = 0;
+	preempted = slept = 0;
+	CU_ASSERT_FALSE(look_after(0, 0, 0));
+	CU_ASSERT_FALSE(look_after(3 * US, 0, 0));
+}
+
+static void test_alone(void)
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < 1000; i++)
+		CU_ASSERT_FALSE(look_after(3 * US, 0, i % 3));
+	/* A gap without preemption: the program did something else. */
+	CU_ASSERT_FALSE(look_after(10 * MS, 0, 1));
+	CU_ASSERT_FALSE(look_after(3 * US, 0, 0));
+}
+
+/* The peer of a ping-pong has had the CPU for a time slice. */
+static void test_shared(void)
+{
+	u32 n;
+
+	begin();
+	CU_ASSERT_FALSE(look_after(3 * MS, 1, 1));
+	CU_ASSERT_FALSE(look_after(3 * US, 0, 1));
+	CU_ASSERT_TRUE(look_after(3 * US, 0, 0));
+	for (n = 0; n < 10000 && look_after(3 * US, 0, 0); n++)
+		;
+	CU_ASSERT_TRUE(n > 100 && n < 1000);
+	CU_ASSERT_TRUE(slept > 40 * MS && slept < 50 * MS);
+}
+
+/* In a stream a poller finds entries and looks rarely: a gap is no time slice of another. */
+static void test_stream_gap(void)
+{
+	begin();
+	CU_ASSERT_FALSE(look_after(3 * MS, 1, 5000));
+	CU_ASSERT_FALSE(look_after(2 * MS, 0, 0));
+	CU_ASSERT_FALSE(look_after(3 * US, 0, 0));
+	CU_ASSERT_EQUAL(slept, 0);
+}
+
+/* A sender waits for the RNR timer: the poller has to be there when it goes on. */
+static void test_stream_pause(void)
+{
+	u32 i;
+
+	begin();
+	CU_ASSERT_FALSE(look_after(3 * MS, 1, 1));
+	CU_ASSERT_FALSE(look_after(100 * US, 0, 512));
+	for (i = 0; i < 200; i++)
+		CU_ASSERT_FALSE(look_after(3 * US, 0, 0));
+	CU_ASSERT_FALSE(look_after(3 * US, 0, 512));
+	/* The stream has ended. */
+	for (i = 0; i < 400 && !look_after(3 * US, 0, 0); i++)
+		;
+	CU_ASSERT_TRUE(i > 300 && i < 400);
+}
+
+static const struct cu_test tests[] = {
+	{ "a poller with a CPU of its own does not sleep", test_alone },
+	{ "a poller that was preempted sleeps for 50 ms of looks", test_shared },
+	{ "a gap between two looks of a stream is no preemption", test_stream_gap },
+	{ "a poller does not sleep in a pause of a stream", test_stream_pause },
+	{ NULL, NULL },
+};
+
+int main(void)
+{
+	return cu_run("poll_idle", tests);
+}
