@@ -36,7 +36,7 @@ static void objs_set_dead(void)
 	for (i = 0; i < HCA_MAX_QP; i++)
 		if (objs->qp[i] && objs->qp[i]->extended)
 			shim_wr_set_dead(objs->qp[i]);
-	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
+	for (word = 0; word < objs->cq_words; word++) {
 		bits = objs->cq_used[word];
 		for_each_bit64(bit, bits)
 			shim_cqx_set_dead(objs->cq[word * 64 + bit]);

@@ -163,6 +163,7 @@ void shim_objs_add_cq(struct shim_cq *cq)
 	pthread_mutex_lock(&objs_lock);
 	objs->cq[i] = cq;
 	objs->cq_used[i / 64] |= BIT64(i % 64);
+	objs->cq_words = max_u32(objs->cq_words, i / 64 + 1);
 	pthread_mutex_unlock(&objs_lock);
 }
 
@@ -196,7 +197,7 @@ void shim_objs_each_cq(void (*fn)(struct shim_cq *cq))
 	u64 bits;
 
 	pthread_mutex_lock(&objs_lock);
-	for (word = 0; word < ARRAY_SIZE(objs->cq_used); word++) {
+	for (word = 0; word < objs->cq_words; word++) {
 		bits = objs->cq_used[word];
 		for_each_bit64(bit, bits) {
 			cq = objs->cq[word * 64 + bit];

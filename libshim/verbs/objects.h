@@ -96,7 +96,7 @@ struct shim_srq;
 
 /**
  * struct shim_objs - from HCA index to this process's object. Sparse, mapped at first use.
- * @cq_used: a bit per CQ index in use
+ * @cq_used: a bit per CQ index in use, in the first @cq_words words; deregistration reads them
  * @opened: QPs of ibv_open_qp(): the number may be in @qp too, if this process made the QP
  */
 struct shim_objs {
@@ -105,6 +105,7 @@ struct shim_objs {
 	struct shim_srq *srq[HCA_MAX_SRQ];
 	struct shim_rwq *wq[HCA_MAX_WQ];
 	u64 cq_used[HCA_MAX_CQ / 64];
+	u32 cq_words;
 	struct shim_qp *opened;
 };
 
