@@ -16,6 +16,7 @@ static const struct vcall_env tap_env = { .name = tap_obj_name };
 static void tap_obj_free(struct tap_obj *o)
 {
 	TAP_EACH(object_gone, o);
+	tap_obj_leave(o);
 	if (o->kind == VOBJ_CTX)
 		free(o->ctx);
 	else if (o->kind == VOBJ_QP)

@@ -182,6 +182,8 @@ static void tap_obj_init(struct tap_obj *o, const void *obj)
 		o->ctx_obj = o;
 	else
 		o->ctx_obj = ctx ? tap_obj_find(VOBJ_CTX, ctx) : NULL;
+	if (o->ctx_obj && o->ctx_obj != o)
+		__atomic_fetch_add(&o->ctx_obj->n_objects, 1, __ATOMIC_RELAXED);
 	if (o->kind != VOBJ_QP)
 		return;
 	o->srq = ((const struct ibv_qp *)obj)->srq;
@@ -250,6 +252,25 @@ struct tap_obj *tap_obj_remove(enum vobj kind, const void *obj, u32 ord)
 	tap_table_remove(o->alias, o);
 	pthread_mutex_unlock(&lock);
 	return o;
+}
+
+/* Objects that a program has left in a context are found again when their addresses are reused. */
+void tap_obj_leave(struct tap_obj *o)
+{
+	struct tap_obj *of;
+	u32 i;
+
+	if (o->ctx_obj && o->ctx_obj != o)
+		__atomic_fetch_sub(&o->ctx_obj->n_objects, 1, __ATOMIC_RELAXED);
+	if (!load_relaxed(&o->n_objects))
+		return;
+	pthread_mutex_lock(&lock);
+	for (i = 0; i < SLOTS; i++) {
+		of = table[i].key > GONE ? table[i].obj : NULL;
+		if (of && of != o && of->ctx_obj == o)
+			of->ctx_obj = NULL;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void tap_obj_for_each(enum vobj kind, void (*fn)(struct tap_obj *))

@@ -35,7 +35,8 @@ struct tap_ctx {
  * @key: its address
  * @ord: its ordinal among the objects of its kind, from 1 on; 0: an object of the parent process
  * @passing: created in passing by a call of librdmacm
- * @ctx_obj: its context; NULL: none, or unknown
+ * @ctx_obj: its context; NULL: none, unknown, or closed
+ * @n_objects: context: registered objects that have it as their @ctx_obj
  * @alias: its second key in the registry (lkey, QP number), 0: none
  * @user: what each user keeps of it, by enum tap_slot; NULL at first
  * @next_fresh: next object that the current call has created
@@ -48,6 +49,7 @@ struct tap_obj {
 	bool passing;
 	bool datagrams; /* QP: a GRH precedes the payload */
 	struct tap_obj *ctx_obj;
+	u32 n_objects;
 	u64 alias;
 	const void *srq; /* QP: address of its SRQ */
 	/* Functions before they were patched. */
@@ -84,6 +86,8 @@ u32 tap_obj_name(void *arg, enum vobj kind, const void *obj, bool fresh);
  * Return: the object, or NULL: there is another one at this address now.
  */
 struct tap_obj *tap_obj_remove(enum vobj kind, const void *obj, u32 ord);
+/** tap_obj_leave() - @o is about to be freed: it leaves its context, or its objects leave it. */
+void tap_obj_leave(struct tap_obj *o);
 /** tap_obj_for_each() - call @fn for each object of a kind. */
 void tap_obj_for_each(enum vobj kind, void (*fn)(struct tap_obj *));
 /** tap_obj_forget_all() - in a child of fork(): no object of the parent has an ordinal. */

@@ -45,5 +45,5 @@ unplug_alike() {
 unplug_rules() {
 	printf '%s program=nobody\n' "fail call=ibv_reg_mr errno=ENOMEM" "wc status=GENERAL_ERR" "cq delay 1ms" "cq hold" \
 		"defer 1ms" >"$1"
-	echo "limit max_qp=1000" >>"$1"
+	printf '%s\n' "limit max_qp=1000" "event QP_FATAL at=3600s" >>"$1"
 }

@@ -231,6 +231,27 @@ static void test_inner_end(void)
 	CU_ASSERT_PTR_NULL(tap_obj_find(VOBJ_PD, &pd));
 }
 
+/* Objects that a program leaves in a context. */
+static void test_left_in_context(void)
+{
+	struct ibv_context *ctx = opened();
+	struct tap_obj *left;
+
+	ibv_alloc_pd(ctx);
+	left = tap_obj_find(VOBJ_PD, &pd);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(left);
+	CU_ASSERT_PTR_EQUAL(left->ctx_obj, tap_obj_find(VOBJ_CTX, ctx));
+	ibv_close_device(ctx);
+	CU_ASSERT_PTR_NULL(left->ctx_obj);
+	/* Another one is at its address. */
+	ctx = opened();
+	ibv_alloc_pd(ctx);
+	CU_ASSERT_EQUAL(tap_obj_find(VOBJ_CTX, ctx)->n_objects, 1);
+	ibv_dealloc_pd(&pd);
+	CU_ASSERT_EQUAL(tap_obj_find(VOBJ_CTX, ctx)->n_objects, 0);
+	ibv_close_device(ctx);
+}
+
 static void test_answer(void)
 {
 	struct ibv_context *ctx = opened();
@@ -412,6 +433,8 @@ int main(void)
 		{ "a PD and a context that a library ends within a call are forgotten",
 		  test_inner_end },
 		{ "objects are found by address and number until they are gone", test_objects },
+		{ "objects that are left in a context have none when it is closed",
+		  test_left_in_context },
 		{ "two providers keep their functions, and members that are not there",
 		  test_contexts },
 		{ "a child of fork() starts anew", test_fork },
