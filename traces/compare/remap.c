@@ -124,6 +124,21 @@ static bool remap_put_ib(struct remap_line *m, const struct cmp_word *w, const s
 	return true;
 }
 
+/* Writes an address in quotes. It may end with the name or index of an interface. */
+static void remap_put_quoted(struct remap_line *m, const struct cmp_word *w,
+			     const struct cmp_pair *p)
+{
+	const char *scope = memchr(w->value, '%', w->value_len);
+
+	remap_add(m, "\"", 1);
+	remap_add_ip(m, p->to);
+	if (scope && p->from_if == p->to_if)
+		remap_add(m, scope, (size_t)(w->value + w->value_len - 1 - scope));
+	else if (scope)
+		remap_addf(m, "%%%u", p->to_if);
+	remap_add(m, "\"", 1);
+}
+
 static bool remap_put_gid(struct remap_line *m, const struct cmp_map *map, const struct cmp_word *w)
 {
 	const struct cmp_pair *p;
@@ -137,13 +152,10 @@ static bool remap_put_gid(struct remap_line *m, const struct cmp_map *map, const
 	if (w->kind == CMP_WORD_IB)
 		return remap_put_ib(m, w, p);
 	remap_add(m, w->word, w->key ? w->key + 1 : 0);
-	if (w->kind == CMP_WORD_GID) {
+	if (w->kind == CMP_WORD_GID)
 		remap_add_hex(m, p->to, sizeof(p->to));
-	} else {
-		remap_add(m, "\"", 1);
-		remap_add_ip(m, p->to);
-		remap_add(m, "\"", 1);
-	}
+	else
+		remap_put_quoted(m, w, p);
 	return true;
 }
 

@@ -72,6 +72,19 @@ static bool line_names_uneven_gid(const struct cmp_map *m, const char *line)
 	       (!i && m->index[0]);
 }
 
+/*
+ * Enhanced connection options are the vendor's. A program may ask for regions over dma-bufs by a
+ * call that fails, by which error it knows whether the device has them.
+ */
+static bool line_shows_kind(const char *line)
+{
+	static const char *const calls[] = { "ibv_query_qp_data_in_order", "ibv_query_ece",
+					     "ibv_set_ece", "rdma_get_remote_ece", NULL };
+
+	return line_is_any_call(line, calls) ||
+	       (line_is_call(line, "ibv_reg_dmabuf_mr") && strstr(line, " = NULL "));
+}
+
 bool cmp_result_is_tolerated(const struct cmp_map *m, const char *line)
 {
 	unsigned long i;
@@ -87,8 +100,7 @@ bool cmp_result_is_tolerated(const struct cmp_map *m, const char *line)
 	/* The default key is in every table. */
 	if (line_is_call(line, "ibv_query_pkey"))
 		return line_index(line, " index=", &i) && i;
-	return line_is_call(line, "ibv_query_qp_data_in_order") ||
-	       line_is_call(line, "ibv_query_ece") || line_is_call(line, "rdma_get_remote_ece");
+	return line_shows_kind(line);
 }
 
 /* Whether the last part of a word's key is one of @last. */

@@ -80,6 +80,10 @@ static void test_names_and_addresses_are_those_of_the_other_trace(void)
 	CU_ASSERT_EQUAL(devices.n_notes, 1);
 	CU_ASSERT(!same("rdma_bind_addr id=id1 addr=192.0.2.3:7471 = 0",
 			"rdma_bind_addr id=id1 addr=10.77.0.1:7471 = 0"));
+	CU_ASSERT(same("rdma_getaddrinfo node=\"fe80::202:c9ff:fea1:b2c0%4\" = 0",
+		       "rdma_getaddrinfo node=\"fe80::1%1\" = 0"));
+	CU_ASSERT(same("rdma_getaddrinfo node=\"fe80::202:c9ff:fea1:b2c0\" = 0",
+		       "rdma_getaddrinfo node=\"fe80::1\" = 0"));
 }
 
 static void test_answers_of_devices_are_noted(void)
@@ -97,6 +101,13 @@ static void test_answers_of_devices_are_noted(void)
 		       "ibv_query_port context=ctx1 port_num=1 = 0 attr.active_mtu=IBV_MTU_1024"));
 	CU_ASSERT(same("ibv_create_cq context=ctx1 cqe=100 = cq1 cqe=127",
 		       "ibv_create_cq context=ctx1 cqe=100 = cq1 cqe=128"));
+	CU_ASSERT(same("ibv_set_ece qp=qp1 ece.vendor_id=0x2c9 = 0",
+		       "ibv_set_ece qp=qp1 ece.vendor_id=0x2c9 = EOPNOTSUPP"));
+	/* A question that fails on both. */
+	CU_ASSERT(same("ibv_reg_dmabuf_mr pd=pd1 length=4096 = NULL EOPNOTSUPP",
+		       "ibv_reg_dmabuf_mr pd=pd1 length=4096 = NULL EBADF"));
+	CU_ASSERT(!same("ibv_reg_dmabuf_mr pd=pd1 length=4096 = mr1",
+			"ibv_reg_dmabuf_mr pd=pd1 length=4096 = NULL EOPNOTSUPP"));
 	/* Whether it succeeds is no capability. */
 	CU_ASSERT(!same("ibv_create_cq context=ctx1 cqe=100 = cq1 cqe=127",
 			"ibv_create_cq context=ctx1 cqe=100 = NULL EINVAL"));
