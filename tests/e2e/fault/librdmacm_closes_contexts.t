@@ -123,6 +123,7 @@ is "after 200 contexts, the next one gets an event" "$(grep -v "^rdmaemu: fault"
 client reregistration"
 
 mkfifo go
+: >out
 ids closed 1 wait <go >out 2>&1 &
 program=$!
 exec 7>go

@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#define SETTLE	 1000000 /* us: a device flushes in a thread of its own */
 #define SOON	 3000000000ull /* ns */
 #define PATIENCE 60000000000ull
 
@@ -54,6 +56,7 @@ int main(void)
 	if (!qp)
 		die("verbs objects: %s", strerror(errno));
 	qp_fail();
+	usleep(SETTLE);
 	if (ibv_post_recv(qp, &recv, &bad))
 		die("ibv_post_recv");
 	if (is_flushed(SOON)) {
