@@ -2,8 +2,8 @@
 /**
  * DOC: the CRC-32 of ICRCs.
  *
- * A wire computes an ICRC for each packet that it sends or receives: zlib's loop, which handles a
- * word at a time, takes a quarter of its time. Processors that multiply without carries (PCLMULQDQ)
+ * A wire computes an ICRC for each packet that it sends or receives: a loop that handles a word at
+ * a time takes a quarter of its time. Processors that multiply without carries (PCLMULQDQ)
  * fold a text: a block of 16 bytes that stands n bits before another one has the same CRC as that
  * block after a multiplication by x^n modulo the polynomial, and both can be added. Four blocks are
  * folded at a time, or eight or 16 where registers have 256 bits (VPCLMULQDQ) or 512 (AVX-512 as
@@ -13,8 +13,6 @@
  * Intel 2009, derives the constants. Bits are reflected, as in the packet.
  */
 #include "traces/formats/roce_model.h"
-
-#include <zlib.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -223,6 +221,31 @@ static bool crc_can_fold(size_t len)
 {
 	return len >= BLOCK && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
 }
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+
+#define BLOCK	   8u
+#define CRC_OF_ARM __attribute__((target("+crc")))
+#ifndef HWCAP_CRC32
+#define HWCAP_CRC32 (1 << 7)
+#endif
+
+/* Processors have an instruction for this polynomial. */
+CRC_OF_ARM static u32 fold_text(u32 state, const u8 *p, size_t len)
+{
+	u64 word;
+
+	for (; len; len -= BLOCK, p += BLOCK) {
+		memcpy(&word, p, sizeof(word));
+		__asm__("crc32x %w0, %w0, %x1" : "+r"(state) : "r"(word));
+	}
+	return state;
+}
+
+static bool crc_can_fold(size_t len)
+{
+	return len >= BLOCK && getauxval(AT_HWCAP) & HWCAP_CRC32;
+}
 #else
 #define BLOCK 1u
 
@@ -249,5 +272,5 @@ u32 roce_crc32(u32 crc, const u8 *p, size_t len)
 		p += whole;
 		len -= whole;
 	}
-	return (u32)crc32(crc, p, (uInt)len);
+	return roce_crc32_by_table(crc, p, len);
 }

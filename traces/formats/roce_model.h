@@ -68,6 +68,11 @@ void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
 /** roce_crc32() - add bytes to a CRC-32, as zlib's crc32(). */
 u32 roce_crc32(u32 crc, const u8 *p, size_t len);
 
+/* --- roce_crc32_table.c --- */
+
+/** roce_crc32_by_table() - the same without special instructions. */
+u32 roce_crc32_by_table(u32 crc, const u8 *p, size_t len);
+
 /* --- roce_crc.c --- */
 
 /**
