@@ -21,15 +21,35 @@
 #define HCA_WIRES	     4u
 #define HCA_PEERS	     256u
 #define HCA_WIRE_PORTS_TAKEN 16u
+#define HCA_WIRE_SPEEDS	     64u
 /* struct hca_dev.member of peers. Members that have joined have small numbers. */
 #define HCA_MEMBER_WIRE 0xffffu
 
 struct hca;
 
 /**
+ * struct hca_wire_speed - what a queue pair sends by a wire. Queue pairs share the places by their
+ * numbers.
+ * @bytes: since real time @since, in ns
+ * @speed: bytes a second, before; 0: it has just begun
+ * @limited_until: its peer has told of congestion: until that time the fabric process alone sends
+ * for it
+ */
+struct hca_wire_speed {
+	u32 qpn;
+	u64 bytes, since, speed;
+	u64 limited_until;
+};
+
+/**
  * struct hca_wires - the wires of the fabric.
  * @n: wires
- * @bursts: the kernel cuts what they send into datagrams: fabric/packet/packet.h
+ * @bursts: the kernel cuts what they send into datagrams: fabric/packet/packet.h. 0: it does not;
+ *	    @bursts_error: errno of the call that showed so, if one did
+ * @uid: of the fabric process: only programs of that user send for themselves
+ * @netns: its network namespace, as the inode of /proc/self/ns/net; 0: not known
+ * @n_sent, @n_lost: datagrams of each wire that left, and that a socket has refused
+ * @speed: of queue pairs
  * @gid: their addresses, which are GIDs of ports of this fabric
  * @n_taken, @taken: UDP source ports that flows cannot have, since another program of the host has
  * them; of more than fit here, the latest
@@ -42,7 +62,9 @@ struct hca;
  */
 struct hca_wires {
 	u32 n;
-	u32 bursts;
+	u32 bursts, bursts_error;
+	u32 uid;
+	u64 netns;
 	u32 first_peer, n_peers, n_used;
 	u8 gid[HCA_WIRES][16];
 	u32 n_taken;
@@ -53,6 +75,8 @@ struct hca_wires {
 	u32 tight;
 	u32 refused;
 	u64 n_refused;
+	u64 n_sent[HCA_WIRES], n_lost[HCA_WIRES];
+	struct hca_wire_speed speed[HCA_WIRE_SPEEDS];
 };
 
 /** hca_wire_port_is_taken() - whether flows cannot leave from a source port: 4791 is theirs. */

@@ -98,9 +98,10 @@ WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)
 
 # A fabric process with a wire: tests/lib/wire/wire_world.h.
-WIRE_CALLS := socket setsockopt bind close getsockname sendto recv epoll_ctl recvmmsg sendmmsg clock_gettime
+WIRE_CALLS := egress_call_socket egress_call_setsockopt egress_call_bind egress_call_sendmmsg socket setsockopt bind close getsockname \
+	sendto recv epoll_ctl recvmmsg clock_gettime
 WIRE_LIBS  := $(WIRE_CALLS:%=-Wl,--wrap=%) -lz
-WIRE_SRC   := $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
+WIRE_SRC   := $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/egress/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,parse.c parse_link.c suggest.c wire_list.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)

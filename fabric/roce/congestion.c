@@ -27,7 +27,6 @@
 #define RAISE_NS    (300 * NSEC_PER_USEC)
 #define RAISES_FAST 5u
 #define FREE_NS	    (100 * NSEC_PER_MSEC)
-#define SPEED_NS    (10 * NSEC_PER_MSEC) /* the speed of a queue pair is measured over that */
 #define RATE_MIN    (1ull << 20) /* bytes a second */
 #define RATE_MAX    (50ull << 30) /* no queue pair sends more */
 #define CNP_PAYLOAD 16u /* reserved bytes */
@@ -43,7 +42,7 @@ static struct roce_rate *rate_get(struct roce *r, u32 qpn, u64 now, bool take)
 		return e;
 	if (!take || (e->rate && now < e->cut_at + FREE_NS))
 		return NULL;
-	*e = (struct roce_rate){ .qpn = qpn, .since = now };
+	*e = (struct roce_rate){ .qpn = qpn };
 	return e;
 }
 
@@ -65,41 +64,52 @@ static void rate_raise(struct roce_rate *e, u64 now)
 	}
 }
 
-static void rate_cut(struct roce_rate *e, u64 now)
+/* Tell programs whether the fabric process alone sends for the queue pair. */
+static void rate_publish(struct hca *hca, const struct roce_rate *e)
 {
-	u64 ns = now - e->since, speed = e->speed;
+	struct hca_wire_speed *s = &hca->wires.speed[e->qpn % HCA_WIRE_SPEEDS];
 
+	if (s->qpn != e->qpn)
+		*s = (struct hca_wire_speed){ .qpn = e->qpn, .since = real_ns() };
+	s->limited_until = e->rate ? e->cut_at + FREE_NS : 0;
+}
+
+/* Bytes a second that a queue pair has sent. */
+static u64 rate_speed(const struct hca *hca, u32 qpn, u64 now)
+{
+	const struct hca_wire_speed *s = &hca->wires.speed[qpn % HCA_WIRE_SPEEDS];
+	u64 ns = now - s->since;
+
+	if (s->qpn != qpn)
+		return 0;
+	return s->speed ? s->speed : s->bytes * NSEC_PER_SEC / (ns ? ns : 1);
+}
+
+static void rate_cut(struct hca *hca, struct roce_rate *e, u64 now)
+{
 	if (e->rate)
 		rate_raise(e, now);
 	if (e->rate && now < e->cut_at + CNP_NS)
 		return;
-	if (!speed)
-		speed = e->bytes * NSEC_PER_SEC / (ns ? ns : 1);
-	e->target = e->rate ? e->rate : speed;
+	e->target = e->rate ? e->rate : rate_speed(hca, e->qpn, now);
 	if (e->target < 2 * RATE_MIN)
 		e->target = 2 * RATE_MIN;
 	e->rate = e->target / 2;
 	e->cut_at = e->raise_at = now;
-}
-
-/* Whether a burst is one of the queue pair that runs, and of data. */
-static bool rate_counts(const struct hca *hca, const struct burst *b)
-{
-	const u32 slot = b->src_qpn & (HCA_MAX_QP - 1);
-
-	return hca->cur_qp == slot + 1 && hca->qp[slot].qpn == b->src_qpn && b->op != BOP_ACK &&
-	       b->op != BOP_READ_RESP && b->op != BOP_ATOMIC_ACK;
+	rate_publish(hca, e);
 }
 
 bool roce_rate_holds(struct fabric *f, struct roce_wire *w, const struct burst *b)
 {
 	u64 now = real_ns();
 	struct roce_rate *e =
-		rate_counts(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, false) : NULL;
+		egress_counts_speed(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, false) : NULL;
 
 	if (!e || !e->rate)
 		return false;
 	rate_raise(e, now);
+	if (!e->rate)
+		rate_publish(f->hca, e);
 	if (!e->rate || now >= e->next_at)
 		return false;
 	w->n.rate_held++;
@@ -109,20 +119,12 @@ bool roce_rate_holds(struct fabric *f, struct roce_wire *w, const struct burst *
 
 void roce_rate_sent(struct fabric *f, const struct burst *b, u32 len)
 {
-	u64 now = real_ns(), ns;
+	u64 now = real_ns();
 	struct roce_rate *e =
-		rate_counts(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, true) : NULL;
+		egress_counts_speed(f->hca, b) ? rate_get(f->roce, b->src_qpn, now, false) : NULL;
 
-	if (!e)
-		return;
-	ns = now - e->since;
-	if (ns >= SPEED_NS) {
-		e->speed = e->bytes * NSEC_PER_SEC / ns;
-		e->bytes = 0;
-		e->since = now;
-	}
-	e->bytes += len;
-	if (e->rate)
+	egress_note_speed(f->hca, b, len, now);
+	if (e && e->rate)
 		e->next_at = (now > e->next_at ? now : e->next_at) + len * NSEC_PER_SEC / e->rate;
 }
 
@@ -152,7 +154,7 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 				.payload_cap = CNP_PAYLOAD };
 	struct cap_rec rec = { .av.traffic_class = CNP_TCLASS };
 	u64 now = real_ns();
-	struct roce_batch one = { .n = 1, .run = { 1 } };
+	struct egress_batch one = { .n = 1, .run = { 1 } };
 	struct roce_rate *e;
 
 	w->n.ecn_marked++;
@@ -167,9 +169,10 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 	cnp.dqpn = b->src_qpn & IB_QPN_MASK;
 	memcpy(cnp.sgid, p->dgid, sizeof(cnp.sgid));
 	memcpy(cnp.dgid, p->sgid, sizeof(cnp.dgid));
+	memcpy(rec.sgid, p->dgid, sizeof(rec.sgid));
 	memcpy(rec.dgid, p->sgid, sizeof(rec.dgid));
-	if (!roce_build_around(&cnp, NULL, f->roce->frames))
-		w->n.cnp_sent += roce_send_frames(f, w, &w->box.w, &rec, &one);
+	if (!roce_build_around(&cnp, NULL, f->roce->egress.frames))
+		w->n.cnp_sent += egress_frames(&f->roce->egress, &w->out, &rec, &one);
 }
 
 bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p)
@@ -183,6 +186,6 @@ bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt
 	w->n.cnp_received++;
 	e = rate_get(f->roce, p->dqpn, now, true);
 	if (e)
-		rate_cut(e, now);
+		rate_cut(f->hca, e, now);
 	return true;
 }

@@ -52,7 +52,8 @@ static struct roce_flow *flow_replace(struct roce_wire *w)
 	return oldest;
 }
 
-static struct watch *flow_open(struct fabric *f, struct roce_wire *w, u16 port)
+/* The socket of a new flow. Return: NULL: it leaves from the wire's. */
+static struct roce_flow *flow_open(struct fabric *f, struct roce_wire *w, u16 port)
 {
 	struct hca_wires *wires = &f->hca->wires;
 	struct roce_flow *flow;
@@ -61,31 +62,45 @@ static struct watch *flow_open(struct fabric *f, struct roce_wire *w, u16 port)
 	if (fd < 0) {
 		if (fd == -EADDRINUSE)
 			wires->taken[wires->n_taken++ % HCA_WIRE_PORTS_TAKEN] = port;
-		return &w->box.w;
+		return NULL;
 	}
 	flow = flow_replace(w);
 	flow->wire = w;
-	flow->sums = false;
+	flow->out = (struct egress_socket){ .fd = fd };
 	flow->port = port;
-	flow->used_at = real_ns();
 	if (!loop_watch_add(f, &flow->w, fd, flow_socket_event))
-		return &flow->w;
+		return flow;
 	loop_watch_close(&flow->w);
-	return &w->box.w;
+	return NULL;
 }
 
-struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port)
+static struct roce_flow *flow_find(struct roce_wire *w, u16 port)
 {
 	struct roce_flow *flow;
 
-	if (port == ROCE_UDP_PORT || hca_wire_port_is_taken(&f->hca->wires, port))
-		return &w->box.w;
 	for (flow = w->flow; flow < w->flow + ROCE_FLOWS; flow++)
-		if (flow->w.fd >= 0 && flow->port == port) {
-			flow->used_at = real_ns();
-			return &flow->w;
-		}
-	return flow_open(f, w, port);
+		if (flow->w.fd >= 0 && flow->port == port)
+			return flow;
+	return NULL;
+}
+
+struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port,
+			       struct egress_socket **out)
+{
+	struct roce_flow *flow = NULL;
+
+	if (port != ROCE_UDP_PORT && !hca_wire_port_is_taken(&f->hca->wires, port)) {
+		flow = flow_find(w, port);
+		if (!flow)
+			flow = flow_open(f, w, port);
+	}
+	if (!flow) {
+		*out = &w->out;
+		return &w->box.w;
+	}
+	flow->used_at = real_ns();
+	*out = &flow->out;
+	return &flow->w;
 }
 
 void roce_flows_close(struct roce_wire *w)

@@ -16,7 +16,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define TURN	 (16u * ROCE_BATCH) /* datagrams of a wire in one holding of the token */
+#define TURN	 (16u * EGRESS_BATCH) /* datagrams of a wire in one holding of the token */
 #define AGAIN_NS (200 * NSEC_PER_USEC)
 #define ECN_MASK 3u /* of a traffic class */
 #define ECN_CE	 3u /* a switch on the way was congested */
@@ -312,9 +312,9 @@ static u32 inbox_take(struct mmsghdr *m, struct roce_in *in)
 /* Read datagrams into the buffers, which are empty. */
 static void inbox_read(struct roce_inbox *box)
 {
-	struct mmsghdr m[ROCE_BATCH] = { 0 };
-	union inbox_control ctl[ROCE_BATCH];
-	struct iovec iov[ROCE_BATCH];
+	struct mmsghdr m[EGRESS_BATCH] = { 0 };
+	union inbox_control ctl[EGRESS_BATCH];
+	struct iovec iov[EGRESS_BATCH];
 	int n, i;
 
 	for (i = 0; i < (int)box->room; i++) {
@@ -451,6 +451,7 @@ void roce_input(struct fabric *f)
 
 	r->due = false;
 	r->retry_at = NEVER;
+	roce_note_bursts(f);
 	if (roce_groups_changed(f))
 		roce_groups_update(f);
 	roce_peers_keep_free(f);

@@ -9,6 +9,8 @@
 #include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define PEER_NODE "roce-peers"
 static char refusal[256];
@@ -98,8 +100,9 @@ static const char *wire_start(struct fabric *f, struct roce_wire *w, const char 
 		return refusal;
 	}
 	ret = roce_socket_open(w->box.gid, ROCE_UDP_PORT);
+	w->out.fd = ret;
 	if (ret >= 0)
-		ret = roce_inbox_open(f, &w->box, ret, ROCE_BATCH);
+		ret = roce_inbox_open(f, &w->box, ret, EGRESS_BATCH);
 	return ret ? wire_bind_failed(w, -ret) : NULL;
 }
 
@@ -147,12 +150,8 @@ static bool roce_alloc(struct fabric *f)
 		for (k = 0; k < ROCE_FLOWS; k++)
 			r->wire[i].flow[k].w.fd = -1;
 	}
-	r->payload = aligned_alloc(ROCE_ALIGN, ROCE_PAYLOAD_ROOM);
-	r->stage.mem = aligned_alloc(ROCE_ALIGN, ROCE_DATA_MAX);
-	r->frames = calloc(ROCE_BATCH, sizeof(*r->frames));
-	r->pieces = aligned_alloc(ROCE_ALIGN, ROCE_BATCH * ROCE_DATAGRAM / ROCE_ALIGN * ROCE_ALIGN +
-						      ROCE_ALIGN);
-	return r->payload && r->stage.mem && r->frames && r->pieces;
+	r->stage.mem = aligned_alloc(EGRESS_ALIGN, ROCE_DATA_MAX);
+	return r->stage.mem && !egress_make(&r->egress, f->hca, HCA_PROC, ROCE_DATA_MAX);
 }
 
 u64 roce_guid_salt(const struct opts *o)
@@ -174,6 +173,7 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 {
 	struct wire_list list;
 	const char *why;
+	struct stat ns;
 	bool cuts = true;
 	u32 i;
 
@@ -193,7 +193,10 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 		f->hca->wires.n = f->roce->n = i + 1;
 		fabric_note(f, "roce: RoCE v2 at %s, UDP port 4791", f->roce->wire[i].text);
 	}
-	f->hca->wires.bursts = cuts;
+	f->hca->wires.bursts = f->roce->cuts = cuts;
+	f->hca->wires.uid = geteuid();
+	if (!stat("/proc/self/ns/net", &ns))
+		f->hca->wires.netns = ns.st_ino;
 	link_add_carrier(f, &roce_carrier);
 	return roce_make_peers(f);
 }
@@ -214,5 +217,7 @@ const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const 
 	if (!f->roce || i >= f->roce->n)
 		return NULL;
 	*address = f->roce->wire[i].text;
+	f->roce->wire[i].n.sent = load_relaxed(&f->hca->wires.n_sent[i]);
+	f->roce->wire[i].n.lost_refused = load_relaxed(&f->hca->wires.n_lost[i]);
 	return &f->roce->wire[i].n;
 }

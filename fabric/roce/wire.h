@@ -11,7 +11,7 @@
  * so that switches can spread flows over links. A flow has a socket of its own for that (flow.c).
  *
  * Output: the requester and the responder hand bursts to roce_send(), since the device of their
- * peer is the wire's (emulator/peer.h). fabric/packet/ makes packets of them, as for captures, and
+ * peer is the wire's (emulator/peer.h). fabric/egress/ makes packets of them, as for captures, and
  * the socket takes what follows the UDP header. No more than hca_peer_window() packets of a
  * queue pair are unacknowledged: the receive buffer of a peer is small.
  *
@@ -29,34 +29,20 @@
 #include "emulator/av.h"
 #include "emulator/verbs/verbs.h"
 #include "fabric/common/wire_list.h"
+#include "fabric/egress/egress.h"
 #include "fabric/link/link.h"
-#include "fabric/packet/packet.h"
 #include "fabric/roce/roce.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#define ROCE_BATCH     64u /* datagrams in one system call */
 #define ROCE_FLOWS     64u /* sockets of a wire with a source port of their own */
-#define ROCE_RATES     64u
+#define ROCE_RATES     HCA_WIRE_SPEEDS
 #define ROCE_GROUPS    HCA_WIRE_GROUPS /* multicast groups that all wires join */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
 #define ROCE_READ_MAX  (64u << 10) /* portion of the answer to a READ request */
 #define ROCE_READ_TURN (1u << 20) /* bytes of such answers in one holding of the token */
-#define ROCE_IP4_UDP   28u /* bytes of the IPv4 and UDP headers */
-#define ROCE_IP6_UDP   48u
-#define ROCE_ETH       14u
-/* The longest datagram: path MTU 4096 with all headers. */
-#define ROCE_DATAGRAM (4096u + ROCE_HDR_MAX)
-/*
- * Of buffers for payload. `rep movsb`, with which the kernel copies, takes four times as long on
- * AMD's Zen 3 where the destination has an address up to 31 bytes after that of the source, modulo
- * the size of a page. What programs transfer begins mostly with a page or a line.
- */
-#define ROCE_ALIGN 4096u
-/* A payload in packets of 256 bytes, the headers and the ICRC of each, and place to choose from. */
-#define ROCE_PAYLOAD_ROOM (ROCE_DATA_MAX / 256 * (256 + ROCE_HDR_MAX) + 2 * ROCE_ALIGN)
-#define ROCE_IN_MAX	  65536u /* what the kernel hands out at once */
+#define ROCE_IN_MAX    65536u /* what the kernel hands out at once */
 
 /**
  * struct roce_in - datagrams that the kernel hands out at once: of one flow, with one traffic
@@ -121,14 +107,11 @@ struct roce_drop_note {
 	u64 at, same_at;
 };
 
-/**
- * struct roce_flow - a socket that sends from a source port; it receives nothing.
- * @sums: what it sends has UDP checksums
- */
+/** struct roce_flow - a socket that sends from a source port; it receives nothing. */
 struct roce_flow {
 	struct watch w; /* w.fd: -1: not in use */
+	struct egress_socket out;
 	struct roce_wire *wire;
-	bool sums;
 	u16 port;
 	u64 used_at;
 };
@@ -137,16 +120,14 @@ struct roce_flow {
  * struct roce_wire - a wire.
  * @dev, @port: the port that has its address
  * @full: of the socket that was full; NULL: none
- * @refused: errno with which a socket has refused a datagram of the latest burst; 0: none
- * @sums: what box.w sends has UDP checksums
+ * @out: of box.w
  */
 struct roce_wire {
 	struct roce_inbox box;
 	char text[INET6_ADDRSTRLEN];
 	u32 dev, port;
 	struct watch *full;
-	int refused;
-	bool sums;
+	struct egress_socket out;
 	struct roce_flow flow[ROCE_FLOWS];
 	/* The burst that was sent in part before the socket was full. */
 	u32 part_qpn, part_psn, part_sent;
@@ -156,7 +137,6 @@ struct roce_wire {
 
 /**
  * struct roce_rate - the rate of a queue pair, as CNPs limit it. Real time, in ns.
- * @bytes, @since: what it has sent since then; @speed: what it has sent in a second, before
  * @rate: bytes a second that it may send; 0: no limit
  * @target: the rate that it had before the latest CNP
  * @cut_at, @raise_at: when the rate was last lowered, and changed
@@ -165,7 +145,6 @@ struct roce_wire {
  */
 struct roce_rate {
 	u32 qpn;
-	u64 bytes, since, speed;
 	u64 rate, target;
 	u64 cut_at, raise_at, next_at;
 	u64 told_at;
@@ -195,10 +174,8 @@ struct roce {
 	u32 peers_seen; /* hca->wires.n_used at the latest turn */
 	u64 refused_seen; /* hca->wires.n_refused when the log last had a line of it ... */
 	u64 refused_at; /* ... and when it may have the next */
-	u8 *payload; /* ROCE_PAYLOAD_ROOM bytes: of the burst that is being sent */
-	struct roce_frame *frames; /* ROCE_BATCH */
-	/* Of frames that leave in one, and were not apart: ROCE_BATCH * ROCE_DATAGRAM bytes. */
-	u8 *pieces;
+	bool cuts; /* hca->wires.bursts, as the log knows it */
+	struct egress egress;
 	struct roce_stage stage;
 };
 
@@ -207,33 +184,8 @@ struct roce {
 extern const struct link_carrier roce_carrier;
 /** roce_writable() - the socket that was full has room again. */
 void roce_writable(struct fabric *f, struct roce_wire *w);
-
-/**
- * struct roce_batch - frames in roce->frames.
- * @sums: they have UDP checksums
- * @run: how many leave in one piece, from that one on, the first of them
- */
-struct roce_batch {
-	u32 n;
-	bool sums;
-	u32 run[ROCE_BATCH];
-};
-
-/* --- send.c --- */
-
-/**
- * roce_send_frames() - send frames by a socket of the wire.
- * @rec: their destination and traffic class
- * Return: how many it has taken or refused; fewer: it is full.
- */
-u32 roce_send_frames(struct fabric *f, struct roce_wire *w, struct watch *by,
-		     const struct cap_rec *rec, const struct roce_batch *batch);
-
-/** roce_ip_udp() - bytes of the IP and UDP headers of packets between such addresses. */
-static inline u32 roce_ip_udp(const u8 gid[16])
-{
-	return gid_is_v4(gid) ? ROCE_IP4_UDP : ROCE_IP6_UDP;
-}
+/** roce_note_bursts() - log it if bursts do not leave in one piece any more. */
+void roce_note_bursts(struct fabric *f);
 
 /* --- socket.c --- */
 
@@ -246,11 +198,6 @@ int roce_socket_open(const u8 gid[16], u16 port);
 void roce_socket_set_room(int fd);
 /** roce_socket_iface() - the index of the interface that has an address; 0: none. */
 unsigned int roce_socket_iface(const u8 gid[16]);
-/**
- * roce_socket_set_sums() - whether datagrams have UDP checksums: those that leave in one piece must
- * have them.
- */
-void roce_socket_set_sums(int fd, bool v4, bool on);
 /**
  * roce_socket_cuts() - whether the kernel cuts what sockets of that address send into datagrams.
  */
@@ -270,8 +217,12 @@ bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt
 
 /* --- flow.c --- */
 
-/** roce_flow_socket() - the socket that sends from a source port, or that of the wire. */
-struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port);
+/**
+ * roce_flow_socket() - the socket that sends from a source port, or that of the wire.
+ * @out: receives its other side
+ */
+struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port,
+			       struct egress_socket **out);
 /** roce_flows_close() - close all such sockets. */
 void roce_flows_close(struct roce_wire *w);
 

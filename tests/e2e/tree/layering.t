@@ -94,9 +94,10 @@ nodes nodes
 link link
 fault fault|link|nodes
 packet packet|link
+egress egress|packet
 capture capture|nodes|packet
 join join|link
-roce roce|link|packet
+roce roce|egress|link|packet
 journal journal|fault
 inject inject|capture|link|nodes|packet
 nldev nldev

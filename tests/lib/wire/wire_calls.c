@@ -15,7 +15,7 @@ struct wire_arriving wire_arriving;
 
 /* --- sockets ---------------------------------------------------------------------------------- */
 
-CALL(int, socket, int domain, int type, int protocol)
+CALL(int, egress_call_socket, int domain, int type, int protocol)
 {
 	(void)domain;
 	(void)type;
@@ -33,7 +33,7 @@ CALL(int, setsockopt, int fd, int level, int name, const void *value, socklen_t 
 	return 0;
 }
 
-CALL(int, bind, int fd, const struct sockaddr *sa, socklen_t len)
+CALL(int, egress_call_bind, int fd, const struct sockaddr *sa, socklen_t len)
 {
 	(void)sa;
 	(void)len;
@@ -41,8 +41,24 @@ CALL(int, bind, int fd, const struct sockaddr *sa, socklen_t len)
 	return 0;
 }
 
+/* Sockets that only receive are opened by libc's functions. */
+CALL(int, socket, int domain, int type, int protocol)
+{
+	return __wrap_egress_call_socket(domain, type, protocol);
+}
+
+CALL(int, bind, int fd, const struct sockaddr *sa, socklen_t len)
+{
+	return __wrap_egress_call_bind(fd, sa, len);
+}
+
 /* roce_socket_cuts() sends two bytes to itself, which arrive as two datagrams. */
 static u8 probe_next;
+
+CALL(int, egress_call_setsockopt, int fd, int level, int name, const void *value, socklen_t len)
+{
+	return __wrap_setsockopt(fd, level, name, value, len);
+}
 
 CALL(int, getsockname, int fd, struct sockaddr *sa, socklen_t *len)
 {
@@ -166,7 +182,7 @@ static bool leaving_next(struct leaving *l, u32 step, u32 nth)
 
 	if (l->at == l->h->msg_iovlen)
 		return false;
-	memcpy(l->frame, wire.f->roce->frames[nth].head, head);
+	memcpy(l->frame, wire.f->roce->egress.frames[nth].head, head);
 	for (l->len = head; l->at < l->h->msg_iovlen && l->len - head < step;) {
 		v = &l->h->msg_iov[l->at];
 		n = min_u64(v->iov_len - l->off, step - (l->len - head));
@@ -230,17 +246,14 @@ static u32 message_check(const struct msghdr *h, u32 nth)
 	return i;
 }
 
-CALL(int, sendmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags)
+CALL(int, egress_call_sendmmsg, int fd, struct mmsghdr *m, unsigned int n)
 {
 	unsigned int i;
 	u32 nth = 0;
 
-	(void)flags;
 	WIRE_MUST(fd == FD_SOCKET);
-	if (wire.full) {
-		errno = EAGAIN;
-		return -1;
-	}
+	if (wire.full)
+		return -EAGAIN;
 	for (i = 0; i < n; i++)
 		nth += message_check(&m[i].msg_hdr, nth);
 	return (int)n;

@@ -8,28 +8,29 @@
  * other bursts leave: so a socket's checksums are turned on for a burst with a piece, and stay so
  * until another burst leaves by it. A burst takes one sendmmsg.
  */
-#include "fabric/roce/wire.h"
+#include "fabric/egress/calls.h"
+#include "fabric/egress/egress.h"
 
 #include <linux/udp.h>
+#include <netinet/in.h>
 
 #define FRAME_PARTS 3u
 
 /**
  * struct frames_out - frames on their way.
+ * @wire: the number of their wire
  * @head: bytes of each that the kernel writes
- * @sums: whether the socket @fd writes UDP checksums
  * @room: where the frames of the next piece go
  */
 struct frames_out {
-	struct fabric *f;
-	struct roce_wire *w;
-	int fd;
-	bool *sums;
+	struct egress *egress;
+	struct egress_socket *s;
+	u32 wire;
 	u8 *room;
 	bool v4;
 	u8 tclass;
 	u32 head;
-	const struct roce_batch *batch;
+	const struct egress_batch *batch;
 	socklen_t to_len;
 	struct sockaddr_in to4;
 	struct sockaddr_in6 to6;
@@ -131,7 +132,7 @@ static struct msghdr frames_message(struct frames_out *o, u32 from, u32 n, struc
 			    .msg_namelen = o->to_len,
 			    .msg_iov = iov,
 			    .msg_iovlen = 1 };
-	const struct roce_frame *fr = o->f->roce->frames + from;
+	const struct roce_frame *fr = o->egress->frames + from;
 	const u16 step = (u16)(fr->head_len - o->head + fr->payload_len + fr->tail_len);
 	const int tclass = o->tclass;
 
@@ -147,79 +148,80 @@ static struct msghdr frames_message(struct frames_out *o, u32 from, u32 n, struc
 	return m;
 }
 
-static bool frames_must_wait(void)
+static bool frames_must_wait(int err)
 {
-	return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
+	return err == EAGAIN || err == ENOBUFS;
 }
 
 static void frames_set_sums(struct frames_out *o, bool on)
 {
-	if (*o->sums != on)
-		roce_socket_set_sums(o->fd, o->v4, on);
-	*o->sums = on;
+	if (o->s->sums != on)
+		egress_socket_set_sums(o->s->fd, o->v4, on);
+	o->s->sums = on;
 }
 
-/* The kernel does not cut for that interface: no burst leaves in one piece any more. */
-static void frames_end_runs(struct frames_out *o)
+/* Processes count without the token. */
+static void count_add(u64 *count, u64 n)
 {
-	fabric_note(o->f, "roce: %s sends each packet on its own: UDP_SEGMENT: %s", o->w->text,
-		    strerror(errno));
-	o->f->hca->wires.bursts = 0;
+	__atomic_fetch_add(count, n, __ATOMIC_RELAXED);
 }
 
 /*
  * The first message was not taken, @n frames. Return: how many of them are lost; 0: the socket is
  * full.
  */
-static u32 frames_lose(struct frames_out *o, u32 n)
+static u32 frames_lose(struct frames_out *o, u32 n, int err)
 {
-	if (frames_must_wait())
+	struct hca_wires *wires = &o->egress->hca->wires;
+
+	if (frames_must_wait(err))
 		return 0;
 	/* Without a piece it is an ICMP error of an earlier datagram, or the like. */
-	if (n > 1 && (errno == EIO || errno == EINVAL || errno == EOPNOTSUPP))
-		frames_end_runs(o);
-	else
-		o->w->refused = errno;
-	o->w->n.lost_refused += n;
+	if (n > 1 && (err == EIO || err == EINVAL || err == EOPNOTSUPP)) {
+		/* The kernel does not cut for that interface: no burst leaves in one any more. */
+		wires->bursts_error = (u32)err;
+		store_relaxed(&wires->bursts, 0);
+	} else {
+		o->egress->refused = err;
+	}
+	count_add(&wires->n_lost[o->wire], n);
 	return n;
 }
 
 /* Send frames from number @from on. Return: how many were taken or lost; 0: the socket is full. */
 static u32 frames_send(struct frames_out *o, u32 from)
 {
-	union frames_control ctl[ROCE_BATCH];
-	struct mmsghdr m[ROCE_BATCH];
-	struct iovec iov[ROCE_BATCH][FRAME_PARTS];
+	union frames_control ctl[EGRESS_BATCH];
+	struct mmsghdr m[EGRESS_BATCH];
+	struct iovec iov[EGRESS_BATCH][FRAME_PARTS];
 	u32 n = 0, at;
 	int ret, i;
 
-	o->room = o->f->roce->pieces;
+	o->room = o->egress->pieces;
 	for (at = from; at < o->batch->n; at += o->batch->run[at], n++)
 		m[n].msg_hdr = frames_message(o, at, o->batch->run[at], iov[n], &ctl[n]);
-	ret = sendmmsg(o->fd, m, n, 0);
+	ret = egress_call_sendmmsg(o->s->fd, m, n);
 	if (ret <= 0)
-		return frames_lose(o, o->batch->run[from]);
+		return frames_lose(o, o->batch->run[from], -ret);
 	for (i = 0, at = from; i < ret; i++)
 		at += o->batch->run[at];
-	o->w->n.sent += at - from;
+	count_add(&o->egress->hca->wires.n_sent[o->wire], at - from);
 	return at - from;
 }
 
-u32 roce_send_frames(struct fabric *f, struct roce_wire *w, struct watch *by,
-		     const struct cap_rec *rec, const struct roce_batch *batch)
+u32 egress_frames(struct egress *egress, struct egress_socket *s, const struct cap_rec *rec,
+		  const struct egress_batch *batch)
 {
-	struct frames_out o = {
-		.f = f,
-		.w = w,
-		.fd = by->fd,
-		.sums = by == &w->box.w ? &w->sums : &container_of(by, struct roce_flow, w)->sums,
-		.v4 = gid_is_v4(rec->dgid),
-		.tclass = rec->av.traffic_class,
-		.head = ROCE_ETH + roce_ip_udp(rec->dgid),
-		.batch = batch,
-		.to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) },
-		.to6 = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_UDP_PORT) }
-	};
+	struct frames_out o = { .egress = egress,
+				.s = s,
+				.wire = egress_wire(egress->hca, rec->sgid) % HCA_WIRES,
+				.v4 = gid_is_v4(rec->dgid),
+				.tclass = rec->av.traffic_class,
+				.head = ROCE_ETH + roce_ip_udp(rec->dgid),
+				.batch = batch,
+				.to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) },
+				.to6 = { .sin6_family = AF_INET6,
+					 .sin6_port = htons(ROCE_UDP_PORT) } };
 	u32 done = 0, n = 1;
 
 	memcpy(&o.to4.sin_addr, rec->dgid + 12, 4);
