@@ -60,8 +60,9 @@ EMULATOR_SRC := $(call sources,emulator)
 TRACES_SRC   := $(call sources,traces/formats traces/calls traces/vtrace traces/compare)
 FABRIC_SRC   := $(call sources,fabric)
 SHIM_SRC     := $(call sources,libshim)
-# Copying between processes, and what programs need, is the same for both sides.
-SHARED_SRC   := $(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c rlimit.c seg_map.c program.c preload.c)
+# Copying between processes, sending by a wire, and what programs need, is the same for both sides.
+SHARED_SRC   := $(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c rlimit.c seg_map.c program.c preload.c) \
+	$(call sources,fabric/egress) fabric/packet/frame.c $(filter-out %_parse.c,$(wildcard traces/formats/roce_*.c))
 
 REPLAY_SRC   := $(call sources,traces/replay)
 

@@ -59,6 +59,10 @@ struct hca_work {
  * @link: carry a burst whose path has @via; it comes to hca_input() later. It is copied with its
  *        payload. 0; -EAGAIN: not now, the sending QP is run again when it can go on. NULL: not
  *        from this process
+ * @leave: send a burst by a wire of RoCE v2 (emulator/peer.h) from this process, for a queue pair
+ *         of its own client. 0: it has left, or is lost; -EAGAIN: the fabric process is to send it.
+ *         Called only if engine.leaves is set
+ * @leave_late: send what @leave has taken and kept while engine.late was set. Without the token
  * @under_way: the ACK timeout of @qp's oldest packet, to another fabric, has expired: whether the
  *         packet may still be on its way there, or its answer on the way back. A link that loses
  *         nothing can tell, and a packet on it is not lost however late its ACK is. Asked again
@@ -81,6 +85,8 @@ struct engine_ops {
 	bool (*late)(void *ctx, u32 owner, u32 chan, const struct chan_event *ev);
 	int (*wire)(void *ctx, const struct burst *b);
 	int (*link)(void *ctx, const struct burst *b);
+	int (*leave)(void *ctx, const struct burst *b);
+	void (*leave_late)(void *ctx);
 	bool (*under_way)(void *ctx, struct hca_qp *qp);
 	u32 (*fault)(void *ctx, struct hca_work *work);
 };
@@ -100,6 +106,8 @@ struct engine_ops {
  * @cm_timers: timers of connection management that may still fire in this holding
  * @gsi_input: takes the MADs that reach QP 1, returns as hca_input(): cm_input() of emulator/cm;
  *         NULL: they are dropped
+ * @leaves: engine_ops.leave may be asked: this process is where the wires are
+ * @late: engine_ops.leave_late will be called
  * @due: the deadline of the timer that is being run; 0: none is
  * @left: a doorbell is pending for a client that is not served here
  * @rule: number of the fault rule that is being applied: journal entries name it as their cause. 0:
@@ -115,6 +123,8 @@ struct engine {
 	s32 budget_wrs;
 	bool kick; /* tell the fabric process before leaving */
 	bool left;
+	bool leaves;
+	bool late;
 	u64 due;
 	u32 cm_timers;
 	u32 rule;
@@ -156,7 +166,8 @@ void engine_serve_client(struct engine *e, u32 client);
 void engine_leave(struct engine *e);
 /**
  * engine_doorbell() - the poster's one call: run QP @slot now, or leave its doorbell pending. QPs
- * whose packets are relayed are left to the fabric process.
+ * whose packets are relayed are left to the fabric process, unless relay_may_leave() says
+ * otherwise.
  * @seg: the caller's own segment.
  */
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot);

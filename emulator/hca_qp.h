@@ -203,6 +203,17 @@ struct hca_qp_probe {
 	u8 pad[6];
 };
 
+/**
+ * enum qp_leaving - a packet of a queue pair that its program sends after it has given the token
+ * back. Nothing of the queue pair may be sent meanwhile.
+ * @LEAVING: there is one; @LEAVING_MISSED: and more waits: whoever sends it rings the queue pair
+ */
+enum qp_leaving {
+	LEAVING_NOTHING,
+	LEAVING,
+	LEAVING_MISSED,
+};
+
 struct hca_qp {
 	/* identity: set at creation */
 	u32 client;
@@ -270,6 +281,7 @@ struct hca_qp {
 	u32 conn; /* ordinal of its connection, its peer's as well; 0: it has had none */
 	u32 ack_una; /* oldest packet that @ack_due is about */
 	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
+	u32 leaving; /* enum qp_leaving; without the token */
 	u64 pace_at; /* when its rate has let pass what was sent: emulator/transport/pace.h */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
 	u8 fin[16]; /* the message that ends the one that was read */

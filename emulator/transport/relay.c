@@ -4,7 +4,8 @@
  * rate, or whose device is another fabric's.
  *
  * Two ports that have neither are joined by a wire without delay, which any holder of the token is;
- * and what goes from a port to itself stays within its HCA. All else is the fabric process's.
+ * and what goes from a port to itself stays within its HCA. All else is the fabric process's, but
+ * that a program may send to hosts outside by itself (relay_may_leave()).
  */
 #include "emulator/av.h"
 #include "emulator/engine.h"
@@ -54,6 +55,16 @@ bool relay_is_needed_raw(const struct hca *hca, u32 dev, u32 port)
 			if (relay_port(&hca->dev[d], p))
 				return true;
 	return false;
+}
+
+bool relay_may_leave(const struct engine *e, const struct hca_qp *qp)
+{
+	const struct hca_path *p = &qp->path;
+	const struct hca *hca = e->hca;
+
+	return e->leaves && !qp->stalled && hca_dev_is_peer(hca, p->dst_dev) && !hca->chaos &&
+	       !hca->watched && !relay_port(&hca->dev[p->src_dev], p->src_port) &&
+	       !hca->dev[p->dst_dev].port[p->dst_port].fault;
 }
 
 bool burst_is_mcast(const struct burst *b)

@@ -35,6 +35,13 @@ static inline bool av_is_relayed(const struct hca *hca, const struct hca_path *p
 		relay_is_needed(hca, path->src_dev, path->src_port, path->dst_dev, path->dst_port));
 }
 
+/**
+ * relay_may_leave() - whether the program that holds the token may send the packets that a queue
+ * pair of its own has for a host outside: nothing looks at them on their way, and nothing of the
+ * queue pair waits in the fabric process.
+ */
+bool relay_may_leave(const struct engine *e, const struct hca_qp *qp);
+
 /** burst_is_mcast() - whether the burst goes to a multicast group. */
 bool burst_is_mcast(const struct burst *b);
 /**

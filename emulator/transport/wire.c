@@ -170,7 +170,9 @@ static int wire_carry(struct engine *e, const struct burst *b, bool *both)
 		return ops->wire(e->ctx, b);
 	if (likely(!b->via))
 		return wire_arrive(e, b, both);
-	return ops->link ? ops->link(e->ctx, b) : -EAGAIN;
+	if (likely(ops->link))
+		return ops->link(e->ctx, b);
+	return e->leaves ? ops->leave(e->ctx, b) : -EAGAIN;
 }
 
 /* It cannot leave its port. Return: as hca_input(). */

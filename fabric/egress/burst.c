@@ -75,13 +75,29 @@ int egress_describe(struct hca *hca, const struct burst *b, struct cap_rec *rec)
 	return gid_is_v4(rec->sgid) == gid_is_v4(rec->dgid) ? 0 : -EHOSTUNREACH;
 }
 
+/* Whether the QP's program is sending a packet of it. It rings the QP when it has. */
+static bool qp_is_leaving(struct hca_qp *qp)
+{
+	u32 leaving = LEAVING;
+
+	if (likely(!load_relaxed(&qp->leaving)))
+		return false;
+	return __atomic_compare_exchange_n(&qp->leaving, &leaving, LEAVING_MISSED, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+	       leaving == LEAVING_MISSED;
+}
+
 bool egress_is_held_back(struct hca *hca, const struct burst *b)
 {
-	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
+	struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
 	u32 una;
 
-	if (!qp || hca->cur_qp != qp_slot(qp) + 1 || !qp_reliable(qp) || b->op == BOP_ACK ||
-	    b->op == BOP_READ_RESP || b->op == BOP_ATOMIC_ACK)
+	if (!qp || hca->cur_qp != qp_slot(qp) + 1 || b->op == BOP_ACK || b->op == BOP_READ_RESP ||
+	    b->op == BOP_ATOMIC_ACK)
+		return false;
+	if (qp_is_leaving(qp))
+		return true;
+	if (!qp_reliable(qp))
 		return false;
 	una = qp->req.una_psn;
 	return b->psn != una &&
@@ -129,6 +145,18 @@ int egress_gather(struct egress *o, struct engine *e, const struct burst *b, u32
 u32 egress_begin(const struct egress *o, const struct cap_view *v, struct roce_pkt *p)
 {
 	return packet_frame_begin(o->hca, v, p);
+}
+
+int egress_build(struct egress *o, const struct cap_view *v, struct roce_pkt *p,
+		 struct egress_batch *batch)
+{
+	struct packet_run run = { 0 };
+
+	packet_frame_next(o->hca, v, 0, p, &run);
+	p->udp_sum = false; /* the kernel computes it */
+	batch->n = batch->run[0] = 1;
+	batch->sums = run.sums;
+	return roce_build_around(p, NULL, o->frames);
 }
 
 u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view *v, u32 from,

@@ -4,7 +4,8 @@
  *
  * fabric/packet/ makes packets of a burst. Here their payload is copied out of the program's
  * memory, headers and ICRC are written around it, and a socket takes what follows the UDP header.
- * The fabric process does that (fabric/roce/).
+ * The fabric process does that for all queue pairs (fabric/roce/), and a program for its own
+ * (libshim/client/wire_send.c).
  *
  * Every function that takes a struct hca or a struct egress needs the token.
  */
@@ -89,7 +90,7 @@ u32 egress_wire(const struct hca *hca, const u8 sgid[16]);
 int egress_describe(struct hca *hca, const struct burst *b, struct cap_rec *rec);
 /**
  * egress_is_held_back() - whether the queue pair that runs has to wait: its window is full, and an
- * ACK will ring it. A burst of a
+ * ACK will ring it; or its program is sending a packet of it, and rings it then. A burst of a
  * link's queue is not held back: the packet for whose ACK it would wait may follow it.
  */
 bool egress_is_held_back(struct hca *hca, const struct burst *b);
@@ -106,6 +107,12 @@ int egress_gather(struct egress *o, struct engine *e, const struct burst *b, u32
  * among them. Return: number of packets; 0: it is malformed.
  */
 u32 egress_begin(const struct egress *o, const struct cap_view *v, struct roce_pkt *p);
+/**
+ * egress_build() - make the frame of a burst of one packet, to be sent by egress_frames().
+ * @p: of egress_begin(). Return: 0 or -errno as roce_build().
+ */
+int egress_build(struct egress *o, const struct cap_view *v, struct roce_pkt *p,
+		 struct egress_batch *batch);
 /**
  * egress_send() - send the packets of a burst from number @from on.
  * @n, @p: of egress_begin(), and @p->udp_src is the port of @s

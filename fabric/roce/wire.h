@@ -12,7 +12,8 @@
  *
  * Output: the requester and the responder hand bursts to roce_send(), since the device of their
  * peer is the wire's (emulator/peer.h). fabric/egress/ makes packets of them, as for captures, and
- * the socket takes what follows the UDP header. No more than hca_peer_window() packets of a
+ * the socket takes what follows the UDP header. Programs do the same for queue pairs of their own
+ * where they may (libshim/client/wire_send.c). No more than hca_peer_window() packets of a
  * queue pair are unacknowledged: the receive buffer of a peer is small.
  *
  * Input: the loop reads datagrams into buffers of the socket, several of a flow at once if the

@@ -21,6 +21,7 @@
 #include "libshim/client/connect_error.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/valgrind.h"
+#include "libshim/client/wire_send.h"
 #include "libshim/interpose/syscall.h"
 
 #include <stdlib.h>
@@ -412,6 +413,7 @@ void shim_ops_forked(void)
 	for (i = 0; i < kept.n; i++)
 		peer_chan_drop(&kept.chan[i]);
 	own_pidns = 0;
+	shim_wire_forked();
 }
 
 const struct engine_ops shim_ops = {
@@ -423,4 +425,6 @@ const struct engine_ops shim_ops = {
 	.atomic = shim_ops_atomic,
 	.notify = shim_ops_notify,
 	.kick = shim_ops_kick,
+	.leave = shim_wire_send,
+	.leave_late = shim_wire_send_late,
 };

@@ -115,6 +115,14 @@ static inline int sys_ppoll(struct pollfd *fds, u32 n)
 	return (int)SYS_RET(syscall(SYS_ppoll, fds, (unsigned long)n, NULL, NULL, 0UL));
 }
 
+/** sys_poll_for() - one descriptor, for @ns nanoseconds, less than a second. */
+static inline int sys_poll_for(struct pollfd *fd, long ns)
+{
+	const struct timespec most = { .tv_nsec = ns };
+
+	return (int)SYS_RET(syscall(SYS_ppoll, fd, 1UL, &most, NULL, 0UL));
+}
+
 static inline int sys_prctl(int option, unsigned long arg)
 {
 	return (int)SYS_RET(syscall(SYS_prctl, option, arg, 0UL, 0UL, 0UL));

@@ -4,6 +4,7 @@
 #include "tests/lib/wire/wire_world.h"
 
 #include "emulator/ib.h"
+#include "emulator/qp.h"
 
 #define BYTES_MAX   65507u /* of a datagram, before the kernel cuts it */
 #define PACKETS_MAX 64u
@@ -90,6 +91,30 @@ static void test_a_read_asks_for_several_bursts_at_once(void)
 	}
 }
 
+/* A program sends a packet after it has given the token back: what follows it must not overtake. */
+static void test_nothing_overtakes_a_packet_that_a_program_sends(void)
+{
+	struct hca_qp *qp;
+	u32 sent;
+
+	wire_make();
+	wire_connect();
+	qp = hca_qp_by_num(wire.f->hca, wire.live.qpn);
+	sent = wire.n_sent;
+	qp->leaving = LEAVING;
+	emu_post(wire.m, &wire.live, WR_SEND, 1, wire.m->c[1].mem, 8);
+	emu_ring(wire.m, &wire.live);
+	wire_settle();
+	CU_ASSERT_EQUAL(wire.n_sent, sent);
+	/* The program rings the queue pair for that. */
+	CU_ASSERT_EQUAL(qp->leaving, LEAVING_MISSED);
+	qp->leaving = LEAVING_NOTHING;
+	emu_ring(wire.m, &wire.live);
+	wire_settle();
+	CU_ASSERT_EQUAL(wire.n_sent, sent + 1);
+	CU_ASSERT(wire_audit());
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -99,6 +124,8 @@ int main(void)
 		  test_a_long_message_asks_for_an_ack_in_each_window },
 		{ "a READ asks for several bursts at once",
 		  test_a_read_asks_for_several_bursts_at_once },
+		{ "nothing overtakes a packet that a program sends",
+		  test_nothing_overtakes_a_packet_that_a_program_sends },
 		{ NULL, NULL },
 	};
 
