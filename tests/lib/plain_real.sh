@@ -5,6 +5,12 @@
 # (`rdmaemu run --real`); sourced after tests/lib/lib.sh by tests that have a device for them: the emulator's, or one of
 # the guest's kernel.
 
+# rxe_sends_mckey - whether datagrams of mckey leave rdma_rxe. Its sender destroys their address handle as soon as it
+# has posted them, and rxe of Linux 6.12 looks the handle up later, in a workqueue: it loses some, at times.
+rxe_sends_mckey() {
+	[[ $(uname -r) = 6.1.* ]]
+}
+
 # program_pairs DEVICE ADDRESS GID KIND PORT - the pairs for a device, one a line: server and client, separated by a
 # tab. ADDRESS is the port's, for rdma_cm and for sockets; GID an index of its GID table; PORT one for sockets. KIND is
 # emulator, rxe or siw; an iWARP device (siw) has RC alone, connected by the rdma_cm.
@@ -42,7 +48,8 @@ program_pairs() {
 		for test in "tag_lat -s 8" "ucp_put_lat -s 100000" "ucp_fadd -s 8"; do
 			printf '%s\t%s\n' "$line -t $test" "$line -t $test $address"
 		done
-		printf '%s\t%s\n' "udaddy -b $address" "udaddy -b $address -s $address" \
+		printf '%s\t%s\n' "udaddy -b $address" "udaddy -b $address -s $address"
+		[ "$kind" = rxe ] && ! rxe_sends_mckey || printf '%s\t%s\n' \
 			"stdbuf -oL mckey -m 239.1.2.3 -b $address" "mckey -m 239.1.2.3 -b $address -s"
 	fi
 	printf '%s\t%s\n' "rping -s -a $address -C 10 -V" "rping -c -a $address -C 10 -V" \
