@@ -31,6 +31,10 @@
  * slice of both. So a poller that was preempted for long takes its CPU for shared for a while. In
  * that time it sleeps, shortly, when the answer takes longer than one of a running peer.
  *
+ * Two pollers that sleep for each other, with a CPU each, never meet: each sleeps when the other
+ * answers. So a poller stays awake for longer than a sleep from time to time. Then its peer wakes
+ * up, finds it polling, and neither of them has a reason to sleep any more.
+ *
  * A poller that has just received a stream of messages does not sleep, and its gaps count for
  * nothing: it looks rarely, since it finds entries. If the sender meets an empty receive queue it
  * waits for the RNR timer, and a poller that slept meanwhile would have the queue run empty again.
@@ -57,6 +61,8 @@
 #define LOST_NS	     500000ull /* a gap between two looks that may be another's time slice */
 #define SHARED_NS    50000000ull /* for how long a CPU counts as shared after one */
 #define SHARED_SLEEP 50000ull /* ns */
+#define AWAKE_EACH   16u /* sleeps */
+#define AWAKE_NS     200000ull /* longer than a sleep, of which timers make up to 100 us */
 #define STREAM	     16u /* entries between two looks: more than a ping-pong has */
 #define STREAM_NS    1000000ull /* a pause of a stream is no longer: an RNR wait, as a rule */
 
@@ -129,6 +135,17 @@ static bool is_preempted_again(struct poll_shared *s)
 	return now != before;
 }
 
+/* Count a sleep, unless it is time to be awake for longer than the peer's sleeps. */
+static bool shared_may_sleep(struct poll_shared *s, u64 now)
+{
+	u32 sleeps = load_relaxed(&s->sleeps);
+
+	if (sleeps >= AWAKE_EACH && now - load_relaxed(&s->since) < AWAKE_NS)
+		return false;
+	store_relaxed(&s->sleeps, sleeps >= AWAKE_EACH ? 0 : sleeps + 1);
+	return true;
+}
+
 /* If two threads poll one CQ, each may take the other's preemptions for its own: both sleep. */
 bool shim_poll_shared(struct poll_shared *s, u32 cons)
 {
@@ -137,6 +154,8 @@ bool shim_poll_shared(struct poll_shared *s, u32 cons)
 
 	store_relaxed(&s->looked, now);
 	store_relaxed(&s->cons, cons);
+	if (found || !looked)
+		store_relaxed(&s->since, now);
 	if (found >= STREAM)
 		store_relaxed(&s->streamed, now);
 	if (now - looked > LOST_NS) {
@@ -145,9 +164,11 @@ bool shim_poll_shared(struct poll_shared *s, u32 cons)
 		return false;
 	}
 	if (found || !looked || now >= load_relaxed(&s->until) ||
-	    now - load_relaxed(&s->streamed) < STREAM_NS)
+	    now - load_relaxed(&s->streamed) < STREAM_NS || !shared_may_sleep(s, now))
 		return false;
 	sys_sleep(SHARED_SLEEP);
-	store_relaxed(&s->looked, sys_now());
+	now = sys_now();
+	store_relaxed(&s->looked, now);
+	store_relaxed(&s->since, now);
 	return true;
 }

@@ -28,6 +28,8 @@ struct poll_idle {
  * struct poll_shared - whether the poller of a CQ shares its CPU, see shim_poll_shared().
  * @looked: when the last look was (ns), or 0
  * @until: the CPU counts as shared until then
+ * @since: when an entry was found, or a sleep ended (ns)
+ * @sleeps: since the poller was last awake for long
  * @streamed: when a look found a stream of messages last (ns), or 0
  * @preempted: how often the thread had been preempted at the last long gap between two looks
  * @cons: entries of the CQ consumed at the last look
@@ -35,9 +37,11 @@ struct poll_idle {
 struct poll_shared {
 	u64 looked;
 	u64 until;
+	u64 since;
 	u64 streamed;
 	u64 preempted;
 	u32 cons;
+	u32 sleeps;
 };
 
 /* --- poll_idle.c --- */

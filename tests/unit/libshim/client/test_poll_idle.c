@@ -75,10 +75,40 @@ static void test_shared(void)
 	CU_ASSERT_FALSE(look_after(3 * MS, 1, 1));
 	CU_ASSERT_FALSE(look_after(3 * US, 0, 1));
 	CU_ASSERT_TRUE(look_after(3 * US, 0, 0));
-	for (n = 0; n < 10000 && look_after(3 * US, 0, 0); n++)
-		;
-	CU_ASSERT_TRUE(n > 100 && n < 1000);
-	CU_ASSERT_TRUE(slept > 40 * MS && slept < 50 * MS);
+	for (n = 0; n < 20000; n++)
+		(void)look_after(3 * US, 0, 0);
+	CU_ASSERT_TRUE(slept > 30 * MS && slept < 50 * MS);
+}
+
+/*
+ * Two pollers with a CPU each, which both slept for a while when the other one was not there. Each
+ * answers when it is awake. Sleeps take longer than asked for.
+ */
+static void test_both_sleep(void)
+{
+	struct poll_shared side[2] = { { .until = 100 * MS }, { .until = 100 * MS } };
+	u64 awake_at[2] = { MS, MS + 35 * US };
+	u32 entries[2] = { 1, 0 }, i, answers = 0;
+	bool has_message[2] = { true, false };
+
+	now = MS;
+	for (; now < 6 * MS; now += 3 * US) {
+		for (i = 0; i < 2; i++) {
+			if (now < awake_at[i])
+				continue;
+			if (has_message[i]) {
+				has_message[i] = false;
+				has_message[!i] = true;
+				entries[!i]++;
+				answers += now > 5 * MS;
+			}
+			slept = 0;
+			if (shim_poll_shared(&side[i], entries[i]))
+				awake_at[i] = now + 20 * US;
+			now -= slept;
+		}
+	}
+	CU_ASSERT_TRUE(answers > 300);
 }
 
 /* In a stream a poller finds entries and looks rarely: a gap is no time slice of another. */
@@ -110,7 +140,8 @@ static void test_stream_pause(void)
 
 static const struct cu_test tests[] = {
 	{ "a poller with a CPU of its own does not sleep", test_alone },
-	{ "a poller that was preempted sleeps for 50 ms of looks", test_shared },
+	{ "a poller that was preempted sleeps, for 50 ms", test_shared },
+	{ "two pollers do not sleep for each other for long", test_both_sleep },
 	{ "a gap between two looks of a stream is no preemption", test_stream_gap },
 	{ "a poller does not sleep in a pause of a stream", test_stream_pause },
 	{ NULL, NULL },
