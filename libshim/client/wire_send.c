@@ -265,11 +265,10 @@ int shim_wire_send(void *ctx, const struct burst *b)
 	u8 *data;
 
 	(void)ctx;
-	if (!burst_may_leave(hca, b) || egress_describe(hca, b, &rec))
+	/* First: what it has may be of this queue pair, and holds it back. */
+	if (!outbox_empty() || !burst_may_leave(hca, b) || egress_describe(hca, b, &rec))
 		return -EAGAIN;
 	if (unlikely(!egress.hca) && egress_make(&egress, hca, shim.id, DATA_MAX))
-		return -EAGAIN;
-	if (!outbox_empty())
 		return -EAGAIN;
 	s = burst_socket(hca, &v, &p, &n);
 	if (!s || egress_gather(&egress, &shim.engine, b, len, &rec, &data))

@@ -23,15 +23,18 @@ more_than() {
 }
 
 # Datagrams of UC and UD need no answer, so B's program goes on without its fabric process.
-# sends_alone TYPE SIZE - whether A receives what it sends then
+# sends_alone TYPE SIZE ARGS... - whether A receives what it sends then
 sends_alone() {
 	local port server client ret=0
 	port=$(free_port)
-	RDMAEMU_DIR=$TEST_DIR/a "${IN_A[@]}" "$RDMAEMU" run -- ib_send_bw -c "$1" -s "$2" -D 60 -x $GID -p "$port" \
+	set -- "$1" "$2" "${*:3}"
+	# shellcheck disable=SC2086
+	RDMAEMU_DIR=$TEST_DIR/a "${IN_A[@]}" "$RDMAEMU" run -- ib_send_bw -c "$1" -s "$2" $3 -D 60 -x $GID -p "$port" \
 		>"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	"${IN_A[@]}" "$T/sys_port" wait "$port" $server $((60 * SLOW * PATIENCE))
-	RDMAEMU_DIR=$TEST_DIR/b "${IN_B[@]}" "$RDMAEMU" run -- ib_send_bw -c "$1" -s "$2" -D 60 -x $GID -p "$port" $OOB \
+	# shellcheck disable=SC2086
+	RDMAEMU_DIR=$TEST_DIR/b "${IN_B[@]}" "$RDMAEMU" run -- ib_send_bw -c "$1" -s "$2" $3 -D 60 -x $GID -p "$port" $OOB \
 		>"$TEST_DIR/client.out" 2>&1 </dev/null &
 	client=$!
 	wait_for 20 more_than $(($(received) + 1000)) || ret=1
@@ -48,6 +51,7 @@ for type in UC UD; do
 	check "a program sends $type messages of one packet without its fabric process" sends_alone $type 64
 done
 check "and UC messages of several" sends_alone UC 30000
+check "and UC messages that are posted in lists" sends_alone UC 64 -l 8
 check "all datagrams were good" wires_have_lost_nothing
 
 # The same with RC, where the fabric process sends again what was lost.
