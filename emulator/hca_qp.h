@@ -282,6 +282,8 @@ struct hca_qp {
 	u32 ack_una; /* oldest packet that @ack_due is about */
 	u64 left_at; /* when its latest packet leaves the port: paths with @via only */
 	u32 leaving; /* enum qp_leaving; without the token */
+	u32 part_psn; /* of the burst from there on, its program has sent @part_sent packets: */
+	u32 part_sent; /* the fabric process sends the rest. 0: no part */
 	u64 pace_at; /* when its rate has let pass what was sent: emulator/transport/pace.h */
 	u64 ack_due; /* when that is overdue, should the QP be waiting for a link; 0: not set */
 	u8 fin[16]; /* the message that ends the one that was read */

@@ -259,6 +259,7 @@ void qp_clear(struct engine *e, struct hca_qp *qp)
 	qp->mcast_next = 0;
 	qp->chunk = qp->chunk_rest = qp->read_chunk = qp->ack_span = 0;
 	qp->left_at = qp->ack_due = 0;
+	qp->part_sent = 0;
 	qp->probe.on = 0;
 	qp->stalled = 0;
 	qp->conn = 0;

@@ -123,6 +123,8 @@ u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view
 
 /* --- frames.c --- */
 
+/** egress_count_lost() - count datagrams of a wire that nobody sends any more. */
+void egress_count_lost(struct hca *hca, const struct cap_rec *rec, u32 n);
 /**
  * egress_frames() - send frames. It needs no token if no other thread uses @o.
  * @rec: their addresses and traffic class

@@ -166,6 +166,11 @@ static void count_add(u64 *count, u64 n)
 	__atomic_fetch_add(count, n, __ATOMIC_RELAXED);
 }
 
+void egress_count_lost(struct hca *hca, const struct cap_rec *rec, u32 n)
+{
+	count_add(&hca->wires.n_lost[egress_wire(hca, rec->sgid) % HCA_WIRES], n);
+}
+
 /*
  * The first message was not taken, @n frames. Return: how many of them are lost; 0: the socket is
  * full.

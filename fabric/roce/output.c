@@ -3,6 +3,7 @@
 #include "fabric/roce/wire.h"
 
 #include "emulator/journal/writer.h"
+#include "emulator/qp.h"
 #include "fabric/core/memory.h"
 
 #include <sys/epoll.h>
@@ -75,17 +76,30 @@ static void wire_watch_full(struct fabric *f, struct roce_wire *w, struct watch 
 	loop_watch_events(f, by, by == &w->box.w ? roce_inbox_events(&w->box) : events);
 }
 
+/* How many packets of a burst left at an earlier attempt, by this process or the QP's program. */
+static u32 wire_take_part(struct fabric *f, struct roce_wire *w, const struct burst *b)
+{
+	struct hca_qp *qp =
+		egress_counts_speed(f->hca, b) ? hca_qp_by_num(f->hca, b->src_qpn) : NULL;
+	u32 sent = w->part_qpn == b->src_qpn && w->part_psn == b->psn ? w->part_sent : 0;
+
+	if (qp && qp->part_sent) {
+		sent = qp->part_psn == b->psn ? qp->part_sent : sent;
+		qp->part_sent = 0;
+	}
+	w->part_sent = 0;
+	return sent < burst_packets(b) ? sent : 0;
+}
+
 /* Send a burst whose payload has been copied. Return: 0 or -EAGAIN. */
 static int wire_send_burst(struct fabric *f, struct roce_wire *w, const struct cap_view *v)
 {
 	const struct burst *b = &v->rec->b;
-	bool part = w->part_sent && w->part_qpn == b->src_qpn && w->part_psn == b->psn;
 	u32 n = burst_packets(b), sent;
 	struct watch *by;
 
 	f->roce->egress.refused = 0;
-	sent = wire_send_packets(f, w, v, part && w->part_sent < n ? w->part_sent : 0, &by);
-	w->part_sent = 0;
+	sent = wire_send_packets(f, w, v, wire_take_part(f, w, b), &by);
 	roce_note_bursts(f);
 	if (f->roce->egress.refused)
 		journal_drop(&f->engine, b, CAUSE_SOCKET, (u32)f->roce->egress.refused);

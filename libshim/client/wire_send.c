@@ -24,8 +24,9 @@
  *	empty ── built, with the token ──► filled ── a thread takes it ──► sending ──► empty
  *
  * Any thread may send what is there. hca_qp.leaving keeps the fabric process from sending a later
- * packet of the queue pair before it. If the socket has no room then, the thread waits a little:
- * the queue pair has gone on, and a lost packet would cost an ACK timeout.
+ * packet of the queue pair before it. If the socket has no room then, the thread waits without the
+ * token: the queue pair has gone on, and nothing repairs the messages of UC. From then on the flow
+ * is the fabric process's, which need not wait, until half of the socket's queue has left.
  */
 #include "libshim/client/wire_send.h"
 
@@ -40,12 +41,14 @@
 
 #define FLOWS	 8u
 #define DATA_MAX (64u << 10) /* of a burst: bursts to hosts outside are no longer */
-#define ROOM_NS	 2000000 /* the socket's buffer leaves a host that fast */
+#define NAP_NS	 100000 /* between attempts while a socket has no room */
+#define ROOM_NS	 1000000000ull /* after that, a packet is lost */
 
 /**
  * struct flow - a socket that sends from a source port.
  * @own: own.fd: -1: it could not be opened
  * @port: 0: the entry is free
+ * @full: there was no room for a packet
  * @used: when it was last used, as a number that grows
  */
 struct flow {
@@ -53,6 +56,7 @@ struct flow {
 	struct egress_socket out;
 	u32 wire;
 	u16 port;
+	bool full;
 	u64 used;
 };
 
@@ -65,12 +69,12 @@ enum {
 /**
  * struct outbox - a packet, whose frame is egress.frames[0], that leaves without the token.
  * @state: OUTBOX_*
- * @rec: its burst and addresses
+ * @flow: its socket; @rec: its burst and addresses
  * @refused: errno with which the socket has refused an earlier one, @lost: that one; 0: none
  */
 struct outbox {
 	u32 state;
-	struct egress_socket *s;
+	struct flow *flow;
 	struct egress_batch batch;
 	struct cap_rec rec;
 	u32 refused;
@@ -130,8 +134,18 @@ static void flow_open(struct flow *flow, u32 wire, u16 port)
 	flow->out.fd = flow->own.fd;
 }
 
-/* The socket of a flow. Return: NULL: there is none, or the program has closed it. */
-static struct egress_socket *flow_socket(u32 wire, u16 port)
+/* Whether the socket has room again, after it had none: half of its queue has left. */
+static bool flow_has_room(struct flow *flow)
+{
+	struct pollfd p = { .fd = flow->own.fd, .events = POLLOUT };
+
+	if (unlikely(flow->full))
+		flow->full = sys_poll_for(&p, 0) != 1;
+	return !flow->full;
+}
+
+/* The socket of a flow. Return: NULL: there is none, it is full, or the program has closed it. */
+static struct flow *flow_get(u32 wire, u16 port)
 {
 	struct flow *flow;
 
@@ -143,7 +157,7 @@ static struct egress_socket *flow_socket(u32 wire, u16 port)
 		flow_open(flow, wire, port);
 	}
 	flow->used = ++uses;
-	return own_fd_is_open(&flow->own) ? &flow->out : NULL;
+	return own_fd_is_open(&flow->own) && flow_has_room(flow) ? flow : NULL;
 }
 
 /* Whether the burst is one that this program may send, and can now. */
@@ -158,42 +172,48 @@ static bool burst_may_leave(struct hca *hca, const struct burst *b)
 	       !egress_is_limited(hca, b->src_qpn, sys_now()) && !egress_is_held_back(hca, b);
 }
 
-/* Wait for room in a socket. Return: whether there is. */
-static bool socket_wait_room(int fd)
+/* The packet in the outbox, which this thread has taken, has left, or is lost with errno @lost. */
+static void outbox_done(struct outbox *o, u32 lost)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	struct hca_qp *qp = &shim.hca->qp[o->rec.b.src_qpn & (HCA_MAX_QP - 1)];
 
-	return sys_poll_for(&p, ROOM_NS) == 1;
-}
-
-/* Send the packet in the outbox, if no other thread does. */
-static void outbox_send(void)
-{
-	struct outbox *o = &outbox;
-	u32 filled = OUTBOX_FILLED;
-	struct hca_qp *qp;
-
-	if (!__atomic_compare_exchange_n(&o->state, &filled, OUTBOX_SENDING, false,
-					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		return;
-	egress.refused = 0;
-	while (!egress_frames(&egress, o->s, &o->rec, &o->batch) && socket_wait_room(o->s->fd))
-		;
-	if (unlikely(egress.refused)) {
+	if (unlikely(lost)) {
 		o->lost = o->rec.b;
-		o->refused = (u32)egress.refused;
+		o->refused = lost;
 	}
-	qp = &shim.hca->qp[o->rec.b.src_qpn & (HCA_MAX_QP - 1)];
 	if (exchange(&qp->leaving, LEAVING_NOTHING) == LEAVING_MISSED)
 		relay_ring(&shim.engine, qp_slot(qp));
 	store_release(&o->state, OUTBOX_EMPTY);
 }
 
-/* Empty the outbox, with the token. Return: false: another thread is sending what is there. */
+/* Send the packet in the outbox, if no other thread does. @last: without room, it is lost */
+static void outbox_send(bool last)
+{
+	struct outbox *o = &outbox;
+	u32 filled = OUTBOX_FILLED;
+
+	if (!__atomic_compare_exchange_n(&o->state, &filled, OUTBOX_SENDING, false,
+					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return;
+	egress.refused = 0;
+	if (likely(egress_frames(&egress, &o->flow->out, &o->rec, &o->batch))) {
+		outbox_done(o, (u32)egress.refused);
+		return;
+	}
+	o->flow->full = true;
+	if (likely(!last)) {
+		store_release(&o->state, OUTBOX_FILLED);
+		return;
+	}
+	egress_count_lost(shim.hca, &o->rec, 1);
+	outbox_done(o, ENOBUFS);
+}
+
+/* Empty the outbox, with the token. Return: false: it still has a packet, which a thread sends. */
 static bool outbox_empty(void)
 {
 	if (unlikely(load_acquire(&outbox.state) != OUTBOX_EMPTY)) {
-		outbox_send();
+		outbox_send(false);
 		if (load_acquire(&outbox.state) != OUTBOX_EMPTY)
 			return false;
 	}
@@ -204,7 +224,7 @@ static bool outbox_empty(void)
 }
 
 /* Put a burst of one packet into the outbox. Return: 0 or -errno. */
-static int outbox_fill(struct hca *hca, struct egress_socket *s, const struct cap_view *v,
+static int outbox_fill(struct hca *hca, struct flow *flow, const struct cap_view *v,
 		       struct roce_pkt *p)
 {
 	struct outbox *o = &outbox;
@@ -212,7 +232,7 @@ static int outbox_fill(struct hca *hca, struct egress_socket *s, const struct ca
 
 	if (ret)
 		return ret;
-	o->s = s;
+	o->flow = flow;
 	o->rec = *v->rec;
 	store_relaxed(&hca->qp[o->rec.b.src_qpn & (HCA_MAX_QP - 1)].leaving, LEAVING);
 	store_release(&o->state, OUTBOX_FILLED);
@@ -221,27 +241,32 @@ static int outbox_fill(struct hca *hca, struct egress_socket *s, const struct ca
 
 /*
  * Send a burst, its payload is at @v->payload. Return: as engine_ops.leave. If a part of it has
- * left, the fabric process sends all of it: its receiver takes packets twice as after a
- * retransmission.
+ * left, the fabric process sends the rest.
  */
-static int burst_send(struct hca *hca, struct egress_socket *s, const struct cap_view *v, u32 n,
+static int burst_send(struct hca *hca, struct flow *flow, const struct cap_view *v, u32 n,
 		      struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;
+	struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
 	u32 sent;
 
 	if (n == 1 && shim.engine.late)
-		return outbox_fill(hca, s, v, p) ? -EAGAIN : 0;
+		return outbox_fill(hca, flow, v, p) ? -EAGAIN : 0;
 	egress.refused = 0;
-	sent = egress_send(&egress, s, v, 0, n, p);
+	sent = egress_send(&egress, &flow->out, v, 0, n, p);
 	if (unlikely(egress.refused))
 		journal_drop(&shim.engine, b, CAUSE_SOCKET, (u32)egress.refused);
-	return sent < n ? -EAGAIN : 0;
+	if (likely(sent >= n))
+		return 0;
+	flow->full = true;
+	qp->part_psn = b->psn;
+	qp->part_sent = sent;
+	return -EAGAIN;
 }
 
-/* The socket of a burst. Return: NULL: this program has none. @n: receives the number of packets */
-static struct egress_socket *burst_socket(struct hca *hca, const struct cap_view *v,
-					  struct roce_pkt *p, u32 *n)
+/* The flow of a burst. Return: NULL: this program cannot send it. @n: receives the packets */
+static struct flow *burst_flow(struct hca *hca, const struct cap_view *v, struct roce_pkt *p,
+			       u32 *n)
 {
 	const u32 wire = egress_wire(hca, v->rec->sgid);
 
@@ -250,7 +275,7 @@ static struct egress_socket *burst_socket(struct hca *hca, const struct cap_view
 	*n = egress_begin(&egress, v, p);
 	if (!*n || *n > EGRESS_BATCH || p->udp_src == ROCE_UDP_PORT)
 		return NULL;
-	return flow_socket(wire, p->udp_src);
+	return flow_get(wire, p->udp_src);
 }
 
 int shim_wire_send(void *ctx, const struct burst *b)
@@ -259,8 +284,8 @@ int shim_wire_send(void *ctx, const struct burst *b)
 	struct hca *hca = shim.hca;
 	struct cap_rec rec = { 0 };
 	struct cap_view v = { .rec = &rec };
-	struct egress_socket *s;
 	struct roce_pkt p;
+	struct flow *flow;
 	u32 n;
 	u8 *data;
 
@@ -270,11 +295,11 @@ int shim_wire_send(void *ctx, const struct burst *b)
 		return -EAGAIN;
 	if (unlikely(!egress.hca) && egress_make(&egress, hca, shim.id, DATA_MAX))
 		return -EAGAIN;
-	s = burst_socket(hca, &v, &p, &n);
-	if (!s || egress_gather(&egress, &shim.engine, b, len, &rec, &data))
+	flow = burst_flow(hca, &v, &p, &n);
+	if (!flow || egress_gather(&egress, &shim.engine, b, len, &rec, &data))
 		return -EAGAIN;
 	v.payload = data;
-	if (burst_send(hca, s, &v, n, &p))
+	if (burst_send(hca, flow, &v, n, &p))
 		return -EAGAIN;
 	egress_note_speed(hca, b, len, sys_now());
 	return 0;
@@ -282,9 +307,16 @@ int shim_wire_send(void *ctx, const struct burst *b)
 
 void shim_wire_send_late(void *ctx)
 {
+	u64 end = 0;
+
 	(void)ctx;
-	if (load_acquire(&outbox.state) == OUTBOX_FILLED)
-		outbox_send();
+	while (load_acquire(&outbox.state) == OUTBOX_FILLED) {
+		outbox_send(end && sys_now() > end);
+		if (likely(load_acquire(&outbox.state) != OUTBOX_FILLED))
+			break;
+		end = end ? end : sys_now() + ROOM_NS;
+		sys_sleep(NAP_NS);
+	}
 }
 
 void shim_wire_forked(void)

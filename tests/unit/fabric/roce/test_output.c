@@ -115,6 +115,28 @@ static void test_nothing_overtakes_a_packet_that_a_program_sends(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* Its receiver drops a message of UC of which packets arrive twice. */
+static void test_of_a_burst_that_a_program_began_the_rest_is_sent(void)
+{
+	struct hca_qp *qp;
+	u32 sent;
+
+	wire_make();
+	wire_connect();
+	qp = hca_qp_by_num(wire.f->hca, wire.live.qpn);
+	sent = wire.n_sent;
+	qp->part_psn = qp->req.next_psn;
+	qp->part_sent = 2;
+	/* The kernel cuts no pieces: a socket takes single packets. */
+	wire.f->hca->wires.bursts = 0;
+	emu_post(wire.m, &wire.live, WR_SEND, 1, wire.m->c[1].mem, 5 * qp->mtu);
+	emu_ring(wire.m, &wire.live);
+	wire_settle();
+	CU_ASSERT_EQUAL(wire.n_sent, sent + 3);
+	CU_ASSERT_EQUAL(qp->part_sent, 0);
+	CU_ASSERT(wire_audit());
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -126,6 +148,8 @@ int main(void)
 		  test_a_read_asks_for_several_bursts_at_once },
 		{ "nothing overtakes a packet that a program sends",
 		  test_nothing_overtakes_a_packet_that_a_program_sends },
+		{ "of a burst that a program began, the rest is sent",
+		  test_of_a_burst_that_a_program_began_the_rest_is_sent },
 		{ NULL, NULL },
 	};
 
