@@ -360,6 +360,9 @@ static __attribute__((noinline)) void doorbell_relayed(struct engine *e, u32 slo
 	e->late = true;
 	req_run_qp(e, slot);
 	e->late = false;
+	/* It may be about to exit: shim_sends_settle() waits for a doorbell, not for a timer. */
+	if (unlikely(qp->stalled))
+		relay_ring(e, slot);
 	engine_leave(e);
 	e->ops->leave_late(e->ctx);
 }

@@ -126,7 +126,43 @@ static void test_own_budget(void)
 	emu_free(m);
 }
 
+static int leave_not(void *ctx, const struct burst *burst)
+{
+	(void)ctx;
+	(void)burst;
+	return -EAGAIN;
+}
+
+static void leave_late(void *ctx)
+{
+	(void)ctx;
+}
+
+/* A program that exits, or moves the QP to ERR, waits until the doorbell is taken. */
+static void test_a_program_that_cannot_send_rings(void)
+{
+	up(8, 0);
+	m->hca->wires.first_peer = m->hca->qp[a.slot].path.dst_dev;
+	m->hca->wires.n_peers = 1;
+	m->ops.link = NULL;
+	m->ops.leave = leave_not;
+	m->ops.leave_late = leave_late;
+	m->c[0].e.leaves = true;
+	emu_post(m, &a, WR_SEND, 1, m->c[0].mem, 100);
+	emu_ring(m, &a);
+	CU_ASSERT_TRUE(m->hca->qp[a.slot].stalled);
+	CU_ASSERT_TRUE(m->hca->via_bits[a.slot / 64] & BIT64(a.slot % 64));
+	m->ops.link = link_take;
+	engine_enter(&m->fabric);
+	relay_serve(&m->fabric);
+	engine_leave(&m->fabric);
+	CU_ASSERT_EQUAL(sent, 1);
+	emu_free(m);
+}
+
 static const struct cu_test tests[] = {
+	{ "a program that cannot send rings the fabric process",
+	  test_a_program_that_cannot_send_rings },
 	{ "no packet counts as lost while it is under way", test_held },
 	{ "when it is not, the timeouts count", test_lost },
 	{ "a link that may lose packets has its timeouts", test_never_asked },
