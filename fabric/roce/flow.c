@@ -74,7 +74,7 @@ static struct roce_flow *flow_open(struct fabric *f, struct roce_wire *w, u16 po
 	return NULL;
 }
 
-static struct roce_flow *flow_find(struct roce_wire *w, u16 port)
+static struct roce_flow *flow_with_port(struct roce_wire *w, u16 port)
 {
 	struct roce_flow *flow;
 
@@ -90,7 +90,7 @@ struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port,
 	struct roce_flow *flow = NULL;
 
 	if (port != ROCE_UDP_PORT && !hca_wire_port_is_taken(&f->hca->wires, port)) {
-		flow = flow_find(w, port);
+		flow = flow_with_port(w, port);
 		if (!flow)
 			flow = flow_open(f, w, port);
 	}

@@ -108,7 +108,7 @@ static void flow_close(struct flow *flow)
 }
 
 /* A free entry, or that of the flow that was used longest ago. */
-static struct flow *flow_replace(void)
+static struct flow *own_flow_replace(void)
 {
 	struct flow *flow, *oldest = flows;
 
@@ -120,7 +120,7 @@ static struct flow *flow_replace(void)
 }
 
 /* Open the socket of a flow. Its entry also tells that it cannot be opened. */
-static void flow_open(struct flow *flow, u32 wire, u16 port)
+static void own_flow_open(struct flow *flow, u32 wire, u16 port)
 {
 	int fd = is_in_namespace(shim.hca->wires.netns)
 			 ? egress_socket_open(shim.hca->wires.gid[wire], port)
@@ -153,8 +153,8 @@ static struct flow *flow_get(u32 wire, u16 port)
 		if (flow->port == port && flow->wire == wire)
 			break;
 	if (flow == flows + FLOWS) {
-		flow = flow_replace();
-		flow_open(flow, wire, port);
+		flow = own_flow_replace();
+		own_flow_open(flow, wire, port);
 	}
 	flow->used = ++uses;
 	return own_fd_is_open(&flow->own) && flow_has_room(flow) ? flow : NULL;
