@@ -270,6 +270,16 @@ void low_make_objects(bool a_is_on)
 	stub_logged();
 }
 
+void low_destroy_objects(void)
+{
+	CU_ASSERT_EQUAL(ibv_free_dm(&low_dm), 0);
+	CU_ASSERT_EQUAL(ibv_destroy_qp(low_qp), 0);
+	CU_ASSERT_EQUAL(ibv_destroy_cq(ibv_cq_ex_to_cq(&low_cq_ex)), 0);
+	CU_ASSERT_EQUAL(ibv_destroy_cq(&low_cq), 0);
+	CU_ASSERT_EQUAL(ibv_dealloc_pd(&low_pd), 0);
+	CU_ASSERT_EQUAL(ibv_close_device(&low_context.context), 0);
+}
+
 /* --- what users do --- */
 
 void low_fail_first(struct tap_poll *p)

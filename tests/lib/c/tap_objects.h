@@ -24,6 +24,8 @@ extern u32 low_events;
 
 /** low_make_objects() - start anew; the users that are on see how all objects are made. */
 void low_make_objects(bool a_is_on);
+/** low_destroy_objects() - destroy them all. */
+void low_destroy_objects(void);
 
 /** low_fail_first() - for stub_user.poll_end: the first completion of a poll has failed. */
 void low_fail_first(struct tap_poll *p);

@@ -189,12 +189,7 @@ static void test_end(void)
 	u32 kind;
 
 	make_all();
-	CU_ASSERT_EQUAL(ibv_free_dm(&low_dm), 0);
-	CU_ASSERT_EQUAL(ibv_destroy_qp(low_qp), 0);
-	CU_ASSERT_EQUAL(ibv_destroy_cq(ibv_cq_ex_to_cq(&low_cq_ex)), 0);
-	CU_ASSERT_EQUAL(ibv_destroy_cq(&low_cq), 0);
-	CU_ASSERT_EQUAL(ibv_dealloc_pd(&low_pd), 0);
-	CU_ASSERT_EQUAL(ibv_close_device(&low_context.context), 0);
+	low_destroy_objects();
 	for (kind = VOBJ_NONE + 1; kind < VOBJ_COUNT; kind++)
 		tap_obj_for_each(kind, count_left);
 	CU_ASSERT_EQUAL(left, 0);

@@ -25,6 +25,7 @@ static void test_one_quiet(void)
 	stub_b.quiet = false;
 	recv_and_poll();
 	CU_ASSERT_STRING_EQUAL(stub_logged(), "b.post> recv b.post< b.poll> poll b.poll<");
+	low_destroy_objects();
 }
 
 static void test_completions(void)
@@ -42,6 +43,7 @@ static void test_completions(void)
 	stub_b.poll_end = low_hold_once;
 	CU_ASSERT_EQUAL(ibv_poll_cq(&low_cq, 2, wc), 0);
 	CU_ASSERT_STRING_EQUAL(stub_logged(), "poll b.poll< b.poll> poll b.poll<");
+	low_destroy_objects();
 }
 
 static void test_two_quiet(void)
@@ -51,6 +53,7 @@ static void test_two_quiet(void)
 	recv_and_poll();
 	CU_ASSERT_STRING_EQUAL(stub_logged(), "a.post> b.post> recv b.post< a.post< "
 					      "a.poll> b.poll> poll b.poll< a.poll<");
+	low_destroy_objects();
 }
 
 int main(void)
