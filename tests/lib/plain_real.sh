@@ -81,6 +81,7 @@ has_begun() {
 sides() {
 	local NAME=$1 server=$2 client=$3 pid status begun=$SECONDS
 	shift 3
+	: >"$TEST_DIR/$NAME.server" # a receiver before says there that it receives, too
 	# shellcheck disable=SC2086 # command lines are plain words
 	limit "$@" $server >"$TEST_DIR/$NAME.server" 2>&1 </dev/null &
 	pid=$!

@@ -66,6 +66,7 @@ rdma_listens() {
 # again for a while, as long as its server lives: that may not listen yet.
 across() {
 	local server s=0 c begun=$SECONDS
+	: >"$TEST_DIR/across.server" # a receiver before says there that it receives, too
 	# shellcheck disable=SC2086 # command lines are plain words
 	"$1" $2 >"$TEST_DIR/across.server" 2>&1 </dev/null &
 	server=$!
