@@ -15,6 +15,7 @@
 #include "traces/formats/roce_model.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define BLOCK	   16ul
@@ -187,15 +188,68 @@ FOLDS_FOUR static __m128i fold_fours(u32 state, struct folding *t)
 	return fold_narrow(fold_four(c, by_512, d));
 }
 
+/* Features of the processor, whose registers the system keeps. */
+enum {
+	CPU_LOOKED = 1,
+	CPU_FOLDS = 2,
+	CPU_FOLDS_TWO = 4,
+	CPU_FOLDS_FOUR = 8,
+};
+
+/* Registers of 256 bits, and of 512, are kept: bits of XCR0. */
+#define XCR0_YMM 0x06u
+#define XCR0_ZMM 0xe6u
+
+static u32 cpu_registers(void)
+{
+	u32 low, high;
+
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	return low;
+}
+
+/*
+ * Not by __builtin_cpu_supports(): that brings a constructor along, and librdmaemu.so, which has
+ * this file, is loaded into every program.
+ */
+static u32 cpu_look(void)
+{
+	u32 a, b, c, d, b7 = 0, c7 = 0, found = CPU_LOOKED, kept;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_PCLMUL) || !(c & bit_SSE4_1))
+		return found;
+	found |= CPU_FOLDS;
+	if (!(c & bit_OSXSAVE) || !__get_cpuid_count(7, 0, &a, &b7, &c7, &d))
+		return found;
+	kept = cpu_registers();
+	if (!(c7 & bit_VPCLMULQDQ) || !(b7 & bit_AVX2) || (kept & XCR0_YMM) != XCR0_YMM)
+		return found;
+	found |= CPU_FOLDS_TWO;
+	if (b7 & bit_AVX512F && (kept & XCR0_ZMM) == XCR0_ZMM)
+		found |= CPU_FOLDS_FOUR;
+	return found;
+}
+
+static bool cpu_can(u32 what)
+{
+	static u32 known;
+	u32 found = load_relaxed(&known);
+
+	if (unlikely(!found)) {
+		found = cpu_look();
+		store_relaxed(&known, found);
+	}
+	return found & what;
+}
+
 static bool crc_can_fold_twos(size_t len)
 {
-	return len >= 2ul * TWOS && __builtin_cpu_supports("vpclmulqdq") &&
-	       __builtin_cpu_supports("avx2");
+	return len >= 2ul * TWOS && cpu_can(CPU_FOLDS_TWO);
 }
 
 static bool crc_can_fold_fours(size_t len)
 {
-	return len >= 2 * FOURS && crc_can_fold_twos(len) && __builtin_cpu_supports("avx512f");
+	return len >= 2 * FOURS && cpu_can(CPU_FOLDS_FOUR);
 }
 
 /* @len: a multiple of BLOCK, and not 0. @state: the CRC before, without its inversion */
@@ -219,7 +273,7 @@ FOLDS static u32 fold_text(u32 state, const u8 *p, size_t len)
 
 static bool crc_can_fold(size_t len)
 {
-	return len >= BLOCK && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1");
+	return len >= BLOCK && cpu_can(CPU_FOLDS);
 }
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
