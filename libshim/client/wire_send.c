@@ -145,7 +145,7 @@ static bool flow_has_room(struct flow *flow)
 }
 
 /* The socket of a flow. Return: NULL: there is none, it is full, or the program has closed it. */
-static struct flow *flow_get(u32 wire, u16 port)
+static struct flow *own_flow_get(u32 wire, u16 port)
 {
 	struct flow *flow;
 
@@ -276,7 +276,7 @@ static struct flow *burst_flow(struct hca *hca, const struct cap_view *v, struct
 	*n = egress_begin(&egress, v, p);
 	if (!*n || *n > EGRESS_BATCH || p->udp_src == ROCE_UDP_PORT)
 		return NULL;
-	return flow_get(wire, p->udp_src);
+	return own_flow_get(wire, p->udp_src);
 }
 
 int shim_wire_send(void *ctx, const struct burst *b)
