@@ -57,14 +57,18 @@ bool relay_is_needed_raw(const struct hca *hca, u32 dev, u32 port)
 	return false;
 }
 
+bool relay_is_direct(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port)
+{
+	return hca_dev_is_peer(hca, dst_dev) && !hca->chaos && !hca->watched &&
+	       !relay_port(&hca->dev[src_dev], src_port) && !hca->dev[dst_dev].port[dst_port].fault;
+}
+
 bool relay_may_leave(const struct engine *e, const struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;
-	const struct hca *hca = e->hca;
 
-	return e->leaves && !qp->stalled && hca_dev_is_peer(hca, p->dst_dev) && !hca->chaos &&
-	       !hca->watched && !relay_port(&hca->dev[p->src_dev], p->src_port) &&
-	       !hca->dev[p->dst_dev].port[p->dst_port].fault;
+	return e->leaves && !qp->stalled &&
+	       relay_is_direct(e->hca, p->src_dev, p->src_port, p->dst_dev, p->dst_port);
 }
 
 bool burst_is_mcast(const struct burst *b)

@@ -36,9 +36,14 @@ static inline bool av_is_relayed(const struct hca *hca, const struct hca_path *p
 }
 
 /**
+ * relay_is_direct() - whether packets from a port to a host outside go straight to a wire: no link
+ * delays them, and neither captures nor rules look at them. False for other destinations.
+ */
+bool relay_is_direct(const struct hca *hca, u32 src_dev, u32 src_port, u32 dst_dev, u32 dst_port);
+/**
  * relay_may_leave() - whether the program that holds the token may send the packets that a queue
- * pair of its own has for a host outside: nothing looks at them on their way, and nothing of the
- * queue pair waits in the fabric process.
+ * pair of its own has for a host outside: relay_is_direct(), and nothing of the queue pair waits in
+ * the fabric process.
  */
 bool relay_may_leave(const struct engine *e, const struct hca_qp *qp);
 

@@ -166,10 +166,8 @@ static bool burst_may_leave(struct hca *hca, const struct burst *b)
 	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
 
 	return qp && qp->client == shim.id + 1 && egress_counts_speed(hca, b) &&
-	       hca_dev_is_peer(hca, b->dst_dev) && !burst_is_mcast(b) &&
-	       (!b->mem || b->mem->client == shim.id) && !hca->chaos && !hca->watched &&
-	       !relay_port(&hca->dev[b->src_dev], b->src_port) &&
-	       !hca->dev[b->dst_dev].port[b->dst_port].fault &&
+	       !burst_is_mcast(b) && (!b->mem || b->mem->client == shim.id) &&
+	       relay_is_direct(hca, b->src_dev, b->src_port, b->dst_dev, b->dst_port) &&
 	       !egress_is_limited(hca, b->src_qpn, sys_now()) && !egress_is_held_back(hca, b);
 }
 
