@@ -147,16 +147,24 @@ u32 egress_begin(const struct egress *o, const struct cap_view *v, struct roce_p
 	return packet_frame_begin(o->hca, v, p);
 }
 
+/* Make the next frame of a batch. @before: as for roce_build_around(). Return: 0 or -errno */
+static int batch_add(struct egress *o, struct roce_pkt *p, const struct roce_frame *before,
+		     const struct packet_run *run, struct egress_batch *batch)
+{
+	p->udp_sum = false; /* the kernel computes it */
+	batch->sums = run->sums;
+	batch->run[batch->n] = run->n;
+	return roce_build_around(p, before, &o->frames[batch->n++]);
+}
+
 int egress_build(struct egress *o, const struct cap_view *v, struct roce_pkt *p,
 		 struct egress_batch *batch)
 {
 	struct packet_run run = { 0 };
 
 	packet_frame_next(o->hca, v, 0, p, &run);
-	p->udp_sum = false; /* the kernel computes it */
-	batch->n = batch->run[0] = 1;
-	batch->sums = run.sums;
-	return roce_build_around(p, NULL, o->frames);
+	batch->n = 0;
+	return batch_add(o, p, NULL, &run, batch);
 }
 
 u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view *v, u32 from,
@@ -178,11 +186,8 @@ u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view
 				return sent;
 			batch.n = 0;
 		}
-		p->udp_sum = false; /* the kernel computes it */
 		frame = &o->frames[batch.n];
-		batch.sums = run.sums;
-		batch.run[batch.n++] = run.n;
-		if (roce_build_around(p, same ? before : NULL, frame))
+		if (batch_add(o, p, same ? before : NULL, &run, &batch))
 			return n;
 		before = frame;
 	}
