@@ -180,11 +180,15 @@ static __attribute__((noinline)) void cqe_consume_other(const struct cqe *e)
 	}
 }
 
-/* The peer has read the slot. A post may write it soon, and then waits until it has the line. */
-static inline void rq_slot_free(struct shim_qp *qp, u32 slot)
+/* The peer has read a receive's slot: a post may write it soon, and then waits for its line. */
+static inline void cqe_free_slot(struct shim_qp *qp, const struct cqe *e)
 {
-	store_release(&qp->rq.tail, slot + 1);
-	prefetch_write(shim_rq_slot(&qp->rq, slot));
+	if (e->flags & CQE_RECV) {
+		store_release(&qp->rq.tail, e->slot + 1);
+		prefetch_write(shim_rq_slot(&qp->rq, e->slot));
+	} else {
+		store_release(&qp->sq.tail, e->slot + 1);
+	}
 }
 
 static inline __attribute__((always_inline)) void cqe_consume(const struct cqe *e)
@@ -193,12 +197,9 @@ static inline __attribute__((always_inline)) void cqe_consume(const struct cqe *
 
 	if (unlikely(e->flags & (CQE_WQ | CQE_SRQ | CQE_SKIP))) {
 		cqe_consume_other(e);
-	} else if (e->flags & CQE_RECV) {
-		cqe_place_data(qp, NULL, e);
-		if (likely(qp))
-			rq_slot_free(qp, e->slot);
 	} else if (likely(qp)) {
-		store_release(&qp->sq.tail, e->slot + 1);
+		cqe_place_data(qp, NULL, e);
+		cqe_free_slot(qp, e);
 	}
 	if (unlikely(e->status != WCS_SUCCESS) && qp && !(e->flags & (CQE_WQ | CQE_SKIP)))
 		shim_qp_saw_error(qp);
@@ -337,10 +338,7 @@ static __attribute__((noinline)) int cq_poll_ready(struct shim_cq *cq, int n, st
 			cqe_place_data(qp, NULL, e);
 		wc_fill_success(wc++, e);
 		found++;
-		if (e->flags & CQE_RECV)
-			rq_slot_free(qp, e->slot);
-		else
-			store_release(&qp->sq.tail, e->slot + 1);
+		cqe_free_slot(qp, e);
 	}
 	shim_cq_publish(cq, cons);
 	shim_unlock(&cq->lock);
