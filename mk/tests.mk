@@ -92,16 +92,16 @@ $(UNIT_BIN):
 WORLD_CALLS := read readv write writev ioctl close socket connect accept4 getsockname getpeername getsockopt setsockopt \
 	epoll_ctl clock_gettime getrandom mmap munmap malloc calloc free nettle_curve25519_mul nettle_curve25519_mul_g
 WORLD_LIBS  := $(WORLD_CALLS:%=-Wl,--wrap=%) -lhogweed -lgmp -lnettle
-WORLD_SRC   := $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
+WORLD_SRC   := tests/lib/c/frozen.c $(wildcard tests/lib/mesh/*.c fabric/join/*.c fabric/link/*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,descriptors.c host_port.c parse_link.c parse.c suggest.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)
 
 # A fabric process with a wire: tests/lib/wire/wire_world.h.
 WIRE_CALLS := egress_call_socket egress_call_setsockopt egress_call_bind egress_call_sendmmsg socket setsockopt bind close getsockname \
-	sendto recv epoll_ctl recvmmsg clock_gettime
+	sendto recv epoll_ctl recvmmsg clock_gettime mmap calloc aligned_alloc
 WIRE_LIBS  := $(WIRE_CALLS:%=-Wl,--wrap=%) -lz
-WIRE_SRC   := $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/egress/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
+WIRE_SRC   := tests/lib/c/frozen.c $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/egress/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,parse.c parse_link.c suggest.c wire_list.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)

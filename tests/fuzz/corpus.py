@@ -156,6 +156,12 @@ def mesh():
 
 
 def wire():
+    """Rows of datagrams, after the number that an input of fuzz_wire.c begins with."""
+    for number, (name, row) in enumerate(datagrams()):
+        yield name, bytes([number & 255]) + row
+
+
+def datagrams():
     """
     Packets of RoCE v2 from the BTH on, as fuzz_wire.c takes them: one by one, and those of a capture in a row, for each
     socket; and a message of connection management of each kind.

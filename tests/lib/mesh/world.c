@@ -8,6 +8,7 @@
 #include "fabric/join/conn.h"
 #include "fabric/link/transit.h"
 #include "fabric/proto/vmcopy.h"
+#include "tests/lib/c/frozen.h"
 #include "tests/lib/mesh/peer.h"
 
 #include <arpa/inet.h>
@@ -150,7 +151,7 @@ static void world_make_join(struct fabric *f)
 	struct join *j;
 
 	WORLD_MUST(!join_start(f, &o));
-	j = world_map(sizeof(*j));
+	j = frozen_map(sizeof(*j));
 	memcpy(j, f->join, sizeof(*j));
 	free(f->join);
 	f->join = j;
@@ -165,7 +166,7 @@ static void world_make_join(struct fabric *f)
 static void world_make_fabric(void)
 {
 	struct emu_conn o = emu_conn_defaults;
-	struct fabric *f = world_map(sizeof(*f));
+	struct fabric *f = frozen_map(sizeof(*f));
 
 	world.f = f;
 	f->hca = world.m->hca;
@@ -205,14 +206,14 @@ void world_make(void)
 	world.on = true;
 	world_make_fabric();
 	world.on = false;
-	world_freeze(m->hca, sizeof(*m->hca));
+	frozen_add(m->hca, sizeof(*m->hca));
 	for (i = 0; i < EMU_CLIENTS; i++) {
-		world_freeze(m->c[i].seg, EMU_SEG);
-		world_freeze(m->c[i].mem, EMU_AREA);
+		frozen_add(m->c[i].seg, EMU_SEG);
+		frozen_add(m->c[i].mem, EMU_AREA);
 	}
-	world_freeze(world.f->join, sizeof(*world.f->join));
-	world_freeze(world.f, sizeof(*world.f));
-	world_freeze(m, sizeof(*m));
+	frozen_add(world.f->join, sizeof(*world.f->join));
+	frozen_add(world.f, sizeof(*world.f));
+	frozen_add(m, sizeof(*m));
 	world.frozen = true;
 	world_reset();
 }
@@ -252,7 +253,7 @@ void world_reset(void)
 	memset(f->link->pipe[0], 0, sizeof(f->link->pipe[0]));
 	f->link->again_at = 0;
 	world_close_all();
-	world_restore();
+	frozen_restore();
 	qp.sq_prod = qp.rq_prod = qp.scq.cons = qp.rcq.cons = 0;
 	world.qp = qp;
 	world.listener = &f->join->listen;

@@ -117,18 +117,6 @@ bool world_connect_to(const u8 gid[16]);
 /** world_connect() - the same with the @nth member's device that has a GID. */
 bool world_connect(u32 nth);
 
-/* --- world_memory.c --- */
-
-/** world_map() - memory, zeroed, for world_freeze(). */
-void *world_map(size_t size);
-/**
- * world_freeze() - the memory has its content of now after each world_restore(). @mem: a page's
- * first byte, in a mapping
- */
-void world_freeze(void *mem, size_t size);
-/** world_restore() - give frozen memory its content back. */
-void world_restore(void);
-
 /* --- world_calls.c --- */
 
 /** world_close_all() - forget all sockets. */

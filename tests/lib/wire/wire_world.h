@@ -46,6 +46,13 @@ extern struct wire_world wire;
 
 /** wire_make() - make it, once. */
 void wire_make(void);
+/**
+ * wire_make_frozen() - make it, once, for wire_restore(). @live: what it lives through before its
+ * state of now is kept
+ */
+void wire_make_frozen(void (*live)(void));
+/** wire_restore() - its state when wire_make_frozen() returned. */
+void wire_restore(void);
 /** wire_audit() - Return: whether HCA memory is sound. */
 bool wire_audit(void);
 /** wire_connect_with() - connect the live queue pair with host 1, as new. @path_mtu: ibv_mtu */
