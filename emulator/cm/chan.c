@@ -16,8 +16,8 @@
 #include "emulator/deadline.h"
 #include "emulator/engine.h"
 #include "emulator/mad.h"
+#include "emulator/queue/event.h"
 #include "emulator/tab.h"
-#include "emulator/transport/event.h"
 #include "emulator/verbs/cmd.h"
 #include "emulator/verbs/verbs.h"
 

@@ -6,8 +6,8 @@
  */
 #include "emulator/engine/recount.h"
 #include "emulator/qp.h"
+#include "emulator/queue/tag.h"
 #include "emulator/tab.h"
-#include "emulator/transport/tag.h"
 #include "emulator/verbs/verbs.h"
 
 static void qp_count(struct hca *hca, u32 i, int d)

@@ -14,10 +14,11 @@
 #include "emulator/engine/recount.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/tag.h"
 #include "emulator/ring.h"
 #include "emulator/tab.h"
 #include "emulator/transport/capture_ring.h"
-#include "emulator/transport/commit.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/flush.h"
 #include "emulator/transport/mw.h"
@@ -26,7 +27,6 @@
 #include "emulator/transport/responder.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/srd.h"
-#include "emulator/transport/tag.h"
 #include "emulator/verbs/verbs.h"
 
 /*

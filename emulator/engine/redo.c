@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: applying again the commit of a holder that died. See transport/commit.c.
+ * DOC: applying again the commit of a holder that died. See queue/commit.c.
  */
 #include "emulator/engine.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
 #include "emulator/ring.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/cq.h"
 #include "emulator/transport/rxq.h"
 
 /* Apply the step's changes of a QP, or a WQ. */

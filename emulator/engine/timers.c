@@ -4,7 +4,7 @@
  */
 #include "emulator/cm/model.h"
 #include "emulator/engine.h"
-#include "emulator/transport/cq.h"
+#include "emulator/queue/cq.h"
 #include "emulator/transport/qp_timer.h"
 
 u64 engine_timers(struct engine *e)

@@ -4,16 +4,16 @@
  * signaled or not (IBTA 10.7.3.1 lets errors complete always).
  */
 #include "emulator/engine.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
+#include "emulator/queue/event.h"
 #include "emulator/ring.h"
-#include "emulator/transport/commit.h"
 #include "emulator/transport/completer.h"
-#include "emulator/transport/cq.h"
-#include "emulator/transport/event.h"
 #include "emulator/transport/flush.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/srd.h"
-#include "emulator/transport/tag.h"
+#include "emulator/transport/tag_match.h"
 
 static void flush_send_wqe(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {

@@ -2,8 +2,8 @@
 /* See pace.h. */
 #include "emulator/transport/pace.h"
 
+#include "emulator/queue/commit.h"
 #include "emulator/ring.h"
-#include "emulator/transport/commit.h"
 #include "emulator/transport/qp_timer.h"
 
 #define KBPS_NS 8000000ull /* ns that a byte takes at 1 kbit/s */

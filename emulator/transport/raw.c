@@ -21,15 +21,15 @@
  * allows.
  */
 #include "emulator/engine.h"
+#include "emulator/frame/frame.h"
 #include "emulator/journal/writer.h"
 #include "emulator/mem.h"
 #include "emulator/port.h"
 #include "emulator/qp.h"
+#include "emulator/queue/cq.h"
 #include "emulator/ring.h"
 #include "emulator/transport/capture_ring.h"
-#include "emulator/transport/cq.h"
 #include "emulator/transport/eth.h"
-#include "emulator/frame/frame.h"
 #include "emulator/transport/raw.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/wqe.h"

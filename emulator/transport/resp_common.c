@@ -5,8 +5,8 @@
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/event.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/event.h"
 #include "emulator/transport/mw.h"
 #include "emulator/transport/responder.h"
 

@@ -8,7 +8,7 @@
  */
 #include "emulator/engine.h"
 #include "emulator/mem.h"
-#include "emulator/transport/commit.h"
+#include "emulator/queue/commit.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/wire.h"
 

@@ -16,12 +16,12 @@
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
+#include "emulator/queue/event.h"
+#include "emulator/queue/tag.h"
 #include "emulator/ring.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/cq.h"
-#include "emulator/transport/event.h"
 #include "emulator/transport/rxq.h"
-#include "emulator/transport/tag.h"
 
 bool rx_open_srq(struct engine *e, struct hca_qp *qp, struct hca_srq *srq, struct rx *rx)
 {

@@ -13,9 +13,9 @@
 #include "emulator/mem.h"
 #include "emulator/port_counter.h"
 #include "emulator/qp.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
 #include "emulator/ring.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/cq.h"
 #include "emulator/transport/responder.h"
 
 /** struct rx - the receive queue that a message goes to, as this holder sees it. */

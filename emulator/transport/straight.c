@@ -23,9 +23,9 @@
  */
 #include "emulator/engine.h"
 #include "emulator/port_counter.h"
-#include "emulator/transport/commit.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
 #include "emulator/transport/completer.h"
-#include "emulator/transport/cq.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/straight_take.h"
 

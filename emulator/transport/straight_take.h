@@ -10,8 +10,8 @@
 
 #include "emulator/mem.h"
 #include "emulator/qp.h"
+#include "emulator/queue/tag.h"
 #include "emulator/ring.h"
-#include "emulator/transport/tag.h"
 #include "emulator/transport/wire.h"
 
 #define straight_inline static inline __attribute__((always_inline))

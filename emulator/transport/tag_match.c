@@ -18,11 +18,11 @@
 #include "emulator/engine.h"
 #include "emulator/mem.h"
 #include "emulator/qp.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/cq.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/rxq.h"
-#include "emulator/transport/tag.h"
+#include "emulator/transport/tag_match.h"
 #include "emulator/transport/wc_fault.h"
 
 #include <endian.h>

@@ -7,12 +7,12 @@
  * datagram with a wrong Q_Key, without a receive or with too small a one is dropped silently.
  */
 #include "emulator/engine.h"
+#include "emulator/frame/frame.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
+#include "emulator/queue/cq.h"
 #include "emulator/tab.h"
-#include "emulator/transport/cq.h"
 #include "emulator/transport/datagram.h"
-#include "emulator/frame/frame.h"
 #include "emulator/transport/relay.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/rxq.h"

@@ -4,9 +4,9 @@
  */
 #include "emulator/engine.h"
 #include "emulator/qp.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/event.h"
 #include "emulator/ring.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/event.h"
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/wc_fault.h"

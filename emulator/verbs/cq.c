@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: completion queues: creation, resizing, moderation settings, destruction. Entries and events
- * are in transport/cq.c.
+ * are in queue/cq.c.
  */
 #include "emulator/engine.h"
 #include "emulator/qp.h"
+#include "emulator/queue/cq.h"
 #include "emulator/ring.h"
 #include "emulator/tab.h"
-#include "emulator/transport/cq.h"
 #include "emulator/verbs/cmd.h"
 #include "emulator/verbs/verbs.h"
 

@@ -7,11 +7,11 @@
  */
 #include "emulator/engine.h"
 #include "emulator/qp.h"
+#include "emulator/queue/tag.h"
 #include "emulator/ring.h"
 #include "emulator/tab.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/srd.h"
-#include "emulator/transport/tag.h"
 #include "emulator/transport/wqe.h"
 #include "emulator/verbs/cmd.h"
 #include "emulator/verbs/verbs.h"

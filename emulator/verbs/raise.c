@@ -3,7 +3,7 @@
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
-#include "emulator/transport/event.h"
+#include "emulator/queue/event.h"
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/requester.h"
 #include "emulator/transport/rxq.h"

@@ -4,10 +4,10 @@
  */
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
+#include "emulator/queue/tag.h"
 #include "emulator/tab.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/cq.h"
-#include "emulator/transport/tag.h"
 #include "emulator/verbs/cmd.h"
 #include "emulator/verbs/verbs.h"
 

@@ -29,8 +29,8 @@
 #include "fabric/link/chaos.h"
 #include "fabric/link/transit.h"
 
+#include "emulator/queue/event.h"
 #include "emulator/transport/responder.h"
-#include "emulator/transport/event.h"
 
 #include <stdlib.h>
 

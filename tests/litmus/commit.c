@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions and commits: emulator/transport/cq.c, commit.c, commit.h, emulator/engine/redo.c and
+ * Completions and commits: emulator/queue/cq.c, commit.c, commit.h, emulator/engine/redo.c and
  * libshim/verbs/cq_arm.h as they are, with one CQ and one QP.
  */
 #include "emulator/engine.h"
 #include "emulator/hca.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/cq.h"
 #include "emulator/seg.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/cq.h"
 #include "libshim/verbs/cq_arm.h"
 #include "tests/litmus/model.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CQ moderation as programs see it; tests/unit/emulator/transport/test_cq_moderate.c checks the
+ * CQ moderation as programs see it; tests/unit/emulator/queue/test_cq_moderate.c checks the
  * times.
  *	app_cq_moderation [local|remote]: where the receiver lives
  */

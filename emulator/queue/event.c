@@ -7,8 +7,8 @@
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
+#include "emulator/queue/event.h"
 #include "emulator/ring.h"
-#include "emulator/transport/event.h"
 
 void chan_wake(struct engine *e, u32 owner, u32 chan)
 {

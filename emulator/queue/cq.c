@@ -16,9 +16,9 @@
 #include "emulator/deadline.h"
 #include "emulator/engine.h"
 #include "emulator/journal/writer.h"
+#include "emulator/queue/cq.h"
+#include "emulator/queue/event.h"
 #include "emulator/ring.h"
-#include "emulator/transport/cq.h"
-#include "emulator/transport/event.h"
 
 u64 cq_timestamp_read(struct engine *e, const struct hca_cq *cq)
 {

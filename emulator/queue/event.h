@@ -2,8 +2,8 @@
 /**
  * DOC: events to a client's channels. See event.c.
  */
-#ifndef EMULATOR_TRANSPORT_EVENT_H
-#define EMULATOR_TRANSPORT_EVENT_H
+#ifndef EMULATOR_QUEUE_EVENT_H
+#define EMULATOR_QUEUE_EVENT_H
 
 #include "emulator/engine.h"
 

@@ -7,9 +7,9 @@
  * in that order, for the compiler and for CPUs that reorder stores.
  */
 #include "emulator/engine.h"
-#include "emulator/transport/commit.h"
-#include "emulator/transport/srd.h"
-#include "emulator/transport/tag.h"
+#include "emulator/queue/commit.h"
+#include "emulator/queue/srd_flow.h"
+#include "emulator/queue/tag.h"
 
 /* What goes with the step: see commit_tag(). */
 void commit_apply_tag(struct engine *e)

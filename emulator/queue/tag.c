@@ -15,8 +15,9 @@
  */
 #include "emulator/engine.h"
 #include "emulator/qp.h"
+#include "emulator/queue/cq.h"
+#include "emulator/queue/tag.h"
 #include "emulator/tab.h"
-#include "emulator/transport/tag.h"
 
 struct hca_tag *tag_match(struct hca *hca, const struct hca_srq *srq, u64 tag)
 {

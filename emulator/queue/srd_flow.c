@@ -10,7 +10,7 @@
  * found by probing until the first entry that was never used: a holder that dies leaves the table
  * as it was, or with one entry more.
  */
-#include "emulator/transport/srd.h"
+#include "emulator/queue/srd_flow.h"
 
 #include "emulator/qp.h"
 

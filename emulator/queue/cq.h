@@ -2,8 +2,8 @@
 /**
  * DOC: entries and events of completion queues. See cq.c.
  */
-#ifndef EMULATOR_TRANSPORT_CQ_H
-#define EMULATOR_TRANSPORT_CQ_H
+#ifndef EMULATOR_QUEUE_CQ_H
+#define EMULATOR_QUEUE_CQ_H
 
 #include "emulator/engine.h"
 #include "emulator/ring.h"

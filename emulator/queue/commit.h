@@ -2,8 +2,8 @@
 /**
  * DOC: the commits that each message needs, in line. See commit.c.
  */
-#ifndef EMULATOR_TRANSPORT_COMMIT_H
-#define EMULATOR_TRANSPORT_COMMIT_H
+#ifndef EMULATOR_QUEUE_COMMIT_H
+#define EMULATOR_QUEUE_COMMIT_H
 
 #include "emulator/engine.h"
 #include "emulator/qp.h"
