@@ -9,7 +9,7 @@ LITMUS_FLAGS = $(ALL_CFLAGS) -fsanitize=thread -Wno-tsan -DCPU_KEEPS_STORE_ORDER
 LITMUS_TOKEN := tests/litmus/token.c $(addprefix emulator/,engine/token.c engine/token_queue.c engine/relay_serve.c \
 	doorbell.c)
 LITMUS_COMMIT := tests/litmus/commit.c $(addprefix emulator/,queue/cq.c queue/commit.c engine/redo.c)
-LITMUS_SEQUENCE := tests/litmus/sequence.c emulator/clock.c fabric/core/clock.c libshim/verbs/mem.c
+LITMUS_SEQUENCE := tests/litmus/sequence.c emulator/clock.c fabric/core/clock.c libshim/memory/shadow.c
 LITMUS_COPY := tests/litmus/copy.c $(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c)
 LITMUS_MODEL := $(call objs,$(addprefix tests/litmus/,model.c undo.c death.c hooks.c))
 LITMUS_MUTANTS := $(patsubst tests/litmus/mutants/%.sed,%,$(wildcard tests/litmus/mutants/*.sed))

@@ -16,7 +16,7 @@
 
 /* "1": lend registered memory (docs/design/lent-memory.md); otherwise, and unset: keep it. */
 #define PROTO_LEND_ENV "RDMAEMU_LEND"
-/* "1": the device reaches shared memory by mappings of its own (libshim/verbs/alias.c). */
+/* "1": the device reaches shared memory by mappings of its own (libshim/memory/alias.c). */
 #define PROTO_ALIAS_ENV "RDMAEMU_ALIAS"
 
 /* How names of emulated PTP clocks begin: /dev/ptp2310000. Real ones have small numbers. */

@@ -3,6 +3,8 @@
  * DOC: prefetching on-demand regions, ibv_advise_mr(3).
  */
 #include "libshim/client/call_fault.h"
+#include "libshim/memory/pages.h"
+#include "libshim/memory/shadow.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/errno_verb.h"
 #include "libshim/verbs/memory.h"

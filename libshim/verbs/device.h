@@ -37,6 +37,7 @@ struct shim_context {
 	struct shim_ahn_table *ahn; /* of an EFA device: ahn.c */
 	struct shim_context *next; /* list of contexts, under objs_lock */
 };
+_Static_assert(offsetof(struct shim_context, verbs) % _Alignof(struct verbs_context) == 0, "room");
 
 /* --- device.c --- */
 

@@ -10,10 +10,10 @@
 #include "libshim/client/call_fault.h"
 #include "libshim/client/watch.h"
 #include "libshim/interpose/export.h"
+#include "libshim/memory/shadow.h"
 #include "libshim/verbs/async_event.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
-#include "libshim/verbs/memory.h"
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 

@@ -13,6 +13,8 @@
 #include "libshim/client/valgrind.h"
 #include "libshim/interpose/export.h"
 #include "libshim/lend/region.h"
+#include "libshim/memory/pages.h"
+#include "libshim/memory/shadow.h"
 #include "libshim/verbs/cq.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
@@ -389,4 +391,11 @@ ERRNO_EXPORT(ibv_dereg_mr, (struct ibv_mr * ibmr), (ibmr))
 		__atomic_fetch_sub(&mr->dm->users, 1, __ATOMIC_ACQ_REL);
 	shim_mr_unimport(mr);
 	return 0;
+}
+
+bool rdmaemu_has_alias(const struct ibv_mr *ibmr)
+{
+	const struct shim_mr *mr = (const struct shim_mr *)ibmr;
+
+	return mr->magic == MAGIC_MR && mr->type == MRT_USER && mr->map;
 }

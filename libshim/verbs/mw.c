@@ -9,6 +9,7 @@
 #include "libshim/client/call_fault.h"
 #include "libshim/client/command.h"
 #include "libshim/client/write_batch.h"
+#include "libshim/memory/shadow.h"
 #include "libshim/verbs/device.h"
 #include "libshim/verbs/domain.h"
 #include "libshim/verbs/errno_verb.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Values that a reader takes without a lock, and tries again if they changed meanwhile:
- * emulator/clock.c with fabric/core/clock.c, and the keys of libshim/verbs/mem.c, as they are.
+ * emulator/clock.c with fabric/core/clock.c, and the keys of libshim/memory/shadow.c, as they are.
  */
 #include "emulator/limits.h"
 #include "fabric/core/fabric.h"
-#include "libshim/verbs/memory.h"
+#include "libshim/memory/shadow.h"
 #include "tests/litmus/model.h"
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ static u64 shadow[8192];
 static struct mr_known known;
 static bool is_known;
 
-/* The chunk of the table that mem.c asks for, at the same address in each execution. */
+/* The chunk of the table that shadow.c asks for, at the same address in each execution. */
 void *model_calloc(size_t n, size_t size)
 {
 	return n * size <= sizeof(shadow) ? shadow : NULL;

@@ -106,11 +106,11 @@ EOF
 # `fault try` asks the matcher of the fabric process, for which it makes a fabric.
 nothing "fabric/cli includes nothing of the fabric process but the words of rules" \
 	not_in fabric/cli/fault_try includes fabric/cli "$(in_folders 'emulator|traces/[a-z]*|fabric/(cli|proto|common)')|fabric/fault/(rule|parse|keys|packet)\.h"
-# Inside the shim: interpose <- lend <- client <- verbs <- cm.
+# Inside the shim: interpose <- constants, lend <- client <- memory <- verbs <- cm.
 below='libshim/interpose'
 nothing "libshim/interpose includes the emulator, itself and the fabric's client protocol" includes libshim/interpose \
 	"$(in_folders "emulator|$below|fabric/proto")"
-for folder in lend client verbs cm; do
+for folder in constants lend client memory verbs cm; do
 	below+="|libshim/$folder"
 	nothing "libshim/$folder includes nothing of the folders above it" includes libshim/$folder \
 		"$(in_folders "emulator|$below|fabric/proto")$([ $folder != client ] || echo '|fabric/egress/egress\.h')"

@@ -15,7 +15,7 @@
  */
 #include "libshim/interpose/maps.h"
 #include "libshim/interpose/syscall.h"
-#include "libshim/verbs/memory.h"
+#include "libshim/memory/pages.h"
 
 #include <sys/mman.h>
 

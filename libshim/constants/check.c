@@ -4,7 +4,8 @@
  */
 #include "emulator/ib.h"
 #include "emulator/seg.h"
-#include "libshim/verbs/device.h"
+
+#include <infiniband/verbs.h>
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 
@@ -135,4 +136,3 @@ _Static_assert(sizeof(struct ibv_device) <= 768, "struct ibv_device");
 _Static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) == 48, "compat ibv_port_attr");
 _Static_assert(sizeof(struct ibv_qp_ex) <= 512, "struct ibv_qp_ex");
 _Static_assert(sizeof(struct ibv_cq_ex) <= 512, "struct ibv_cq_ex");
-_Static_assert(offsetof(struct shim_context, verbs) % _Alignof(struct verbs_context) == 0, "room");

@@ -13,7 +13,7 @@
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/maps.h"
 #include "libshim/interpose/syscall.h"
-#include "libshim/verbs/memory.h"
+#include "libshim/memory/pages.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -61,11 +61,4 @@ void *shim_alias_make(u64 addr, u64 len, size_t *map_len)
 	/* It moves no bytes, so both mappings stay. Without libc, whose name is wrapped. */
 	map = (void *)syscall(SYS_mremap, from, 0UL, *map_len, (long)MREMAP_MAYMOVE, 0UL);
 	return map == MAP_FAILED ? NULL : map;
-}
-
-bool rdmaemu_has_alias(const struct ibv_mr *ibmr)
-{
-	const struct shim_mr *mr = (const struct shim_mr *)ibmr;
-
-	return mr->magic == MAGIC_MR && mr->type == MRT_USER && mr->map;
 }

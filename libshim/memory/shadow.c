@@ -13,8 +13,10 @@
  * change the answer is no. The common reader, a post, has it in line: mr_shadow_find().
  */
 #include "emulator/limits.h"
-#include "libshim/verbs/memory.h"
+#include "libshim/client/valgrind.h"
+#include "libshim/memory/shadow.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 struct mr_shadow *mr_shadow_chunks[MR_SHADOW_CHUNKS];
