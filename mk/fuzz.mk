@@ -26,18 +26,18 @@ FUZZ_SRC_vtrace	:= $(call sources,traces/vtrace traces/calls)
 FUZZ_LIBS_vtrace := -lz -lpthread
 FUZZ_MAX_vtrace	:= 8192
 
-FUZZ_SRC_inject	:= fabric/packet/burst.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
+FUZZ_SRC_inject	:= fabric/packet/burst.c $(ROCE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/engine/emu*.c)
 FUZZ_LIBS_inject := -lz -lpthread
 FUZZ_SRC_script	:= $(filter-out fabric/main.c,$(FABRIC_SRC)) $(TRACES_SRC) $(EMULATOR_SRC)
 FUZZ_LIBS_script := -ljson-c -lhogweed -lgmp -lnettle -lm -lz -lpthread -ldl
 FUZZ_SRC_join	:= fabric/join/codec.c fabric/join/codec_burst.c fabric/join/codec_text.c fabric/join/seal.c fabric/join/keys.c fabric/join/keys_memory.c $(EMULATOR_SRC)
 FUZZ_LIBS_join	:= -lhogweed -lgmp -lnettle -lpthread
-FUZZ_SRC_mesh	:= $(WORLD_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
+FUZZ_SRC_mesh	:= $(WORLD_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/engine/emu*.c)
 FUZZ_LIBS_mesh	:= $(WORLD_LIBS) -lpthread
 FUZZ_MAX_mesh	:= 512
 # libFuzzer's weights of rare features would take a third of the time of such long inputs, for the same coverage.
 FUZZ_ARGS_mesh	:= -entropic=0
-FUZZ_SRC_wire	:= $(WIRE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/c/emu*.c)
+FUZZ_SRC_wire	:= $(WIRE_SRC) $(EMULATOR_SRC) $(wildcard tests/lib/engine/emu*.c)
 FUZZ_LIBS_wire	:= $(WIRE_LIBS) -lpthread
 FUZZ_MAX_wire	:= 1024
 FUZZ_ARGS_wire	:= -entropic=0

@@ -7,6 +7,7 @@
 # tests/mutants/			edits that break one rule of the emulator each
 # tests/bench/			measurements
 # tests/lib/c/			what several of them share
+# tests/lib/engine/		an engine without a fabric process, for the unit tests
 # tests/lib/mesh/			a joined fabric process without system calls
 
 T := $(BUILD)/tests
@@ -33,14 +34,15 @@ LIB_TOOLS := $(T)/supervise $(T)/sys_port $(T)/gettimeofday_naps.so
 $(addprefix $(BUILD)/obj/tests/,unit/%.o verbs/%.o lib/%.o shim/%.o): OPT := $(subst -O2 -g,-O1 -g1,$(OPT))
 
 # What several programs of a kind share.
-UNIT_COMMON := $(call objs,$(wildcard tests/lib/c/emu*.c))
+UNIT_COMMON := $(call objs,$(wildcard tests/lib/engine/emu*.c))
 # A call takes the same instructions each time: the loader finds no function at its first call, but all at the start.
 UNIT_NOW    := -Wl,-z,now
-# Without x86's trap flag, tests/lib/c/emu_die.c needs an emulator that calls a function before each access to memory.
+# Without x86's trap flag, tests/lib/engine/emu_die.c needs an emulator that calls a function before each access to
+# memory.
 MACHINE	    := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 STEPS_OBJ   := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj-steps/%,$(EMULATOR_OBJ))
 # Those calls take ten times as long as the accesses, so only tests in which a client dies have them.
-STEPS_UNITS := $(if $(filter x86_64,$(MACHINE)),,$(shell grep -rlE 'emu_die_|lib/c/deaths\.h' tests/unit))
+STEPS_UNITS := $(if $(filter x86_64,$(MACHINE)),,$(shell grep -rlE 'emu_die_|lib/engine/deaths\.h' tests/unit))
 APP_COMMON  := $(call objs,$(wildcard tests/lib/c/rc*.c tests/lib/c/vb*.c) tests/lib/c/peer.c)
 CM_COMMON   := $(call objs,$(wildcard tests/lib/c/rdmacm*.c))
 

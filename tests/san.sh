@@ -83,7 +83,7 @@ asan() {
 tsan() {
 	# TSan holds signals back, which are how the victims of some die.
 	local left_out
-	left_out=$(grep -rl 'emu_die\|lib/c/deaths.h' tests/unit | sed 's|^tests/||; s|\.c$||' | xargs)
+	left_out=$(grep -rl 'emu_die\|lib/engine/deaths.h' tests/unit | sed 's|^tests/||; s|\.c$||' | xargs)
 
 	export TEST_SLOW=4 TEST_TIMEOUT=1200
 	# die_after_fork: the fabric process is a child of `rdmaemu`, and makes a thread.
@@ -101,7 +101,7 @@ valgrind() {
 	fi
 	for t in "$BUILD"/tests/unit/**/test_*; do
 		# The victims of the others die by the trap flag, which valgrind's processor does not have.
-		[ -x "$t" ] && ! grep -q lib/c/deaths.h "tests/${t#"$BUILD"/tests/}.c" || continue
+		[ -x "$t" ] && ! grep -q lib/engine/deaths.h "tests/${t#"$BUILD"/tests/}.c" || continue
 		level=2
 		case $t in
 		# It takes all memory away, and reads its stack beyond the top.

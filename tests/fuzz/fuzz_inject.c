@@ -8,8 +8,8 @@
 #include "emulator/packet_fault.h"
 #include "emulator/transport/wire.h"
 #include "fabric/packet/packet.h"
-#include "tests/lib/c/emu_foreign.h"
 #include "tests/fuzz/links.h"
+#include "tests/lib/engine/emu_foreign.h"
 
 enum right {
 	RIGHT_PSN = 1 << 0,

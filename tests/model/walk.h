@@ -4,9 +4,9 @@
  *
  * Theory of operation
  * -------------------
- * WALKERS clients of one HCA (tests/lib/c/emu.h) create, use, misuse and destroy objects at random.
- * The model keeps what each must be: which objects exist, who refers to whom, what state a QP is
- * in, and which work was posted under which identity. It says beforehand what a command will
+ * WALKERS clients of one HCA (tests/lib/engine/emu.h) create, use, misuse and destroy objects at
+ * random. The model keeps what each must be: which objects exist, who refers to whom, what state a
+ * QP is in, and which work was posted under which identity. It says beforehand what a command will
  * answer; after each step the HCA is audited (emulator/audit/audit.h) and the objects' reference
  * counts are compared with the model's. Completions must belong to what was posted, each once and
  * in order.
@@ -20,7 +20,7 @@
 #ifndef TESTS_MODEL_WALK_H
 #define TESTS_MODEL_WALK_H
 
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define WALKERS	  4
 #define HOSTILE	  3

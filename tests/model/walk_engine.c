@@ -55,7 +55,7 @@ static bool owns(const struct walk *w, u32 client, enum kind kind, u32 handle)
 {
 	const struct emu_client *c = &w->m->c[client];
 
-	/* What tests/lib/c/emu.c made for the client. */
+	/* What tests/lib/engine/emu.c made for the client. */
 	if ((kind == K_PD && (handle == c->pd || imp_owns(w, client, handle))) ||
 	    (kind == K_MR && handle == c->key >> 8))
 		return true;

@@ -14,7 +14,7 @@
 #define TESTS_LIB_MESH_WORLD_H
 
 #include "fabric/join/mesh.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -9,7 +9,7 @@
 #define TESTS_LIB_WIRE_WIRE_WORLD_H
 
 #include "fabric/roce/wire.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu_cm.h"
 
 #define WIRE_HOST_QPN 0x22u /* of the queue pair outside that wire_connect() connects with */
 #define WIRE_QKEY     0x11111111u

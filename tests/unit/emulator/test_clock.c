@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fabric time from real time and back, and readers concurrent with a writer. */
 #include "emulator/clock.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include "tests/lib/c/cu.h"
 #include <pthread.h>

@@ -2,8 +2,8 @@
 /* Nodes: names, addresses, and their devices. */
 #include "emulator/port.h"
 #include "emulator/verbs/port.h"
-#include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
+#include "tests/lib/engine/emu_cmid.h"
 
 #include <stdio.h>
 

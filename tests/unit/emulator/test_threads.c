@@ -7,7 +7,7 @@
  * its counter, and now and then makes, uses and destroys queue pairs of its own.
  */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <pthread.h>
 #include <sched.h>

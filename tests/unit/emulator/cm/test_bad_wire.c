@@ -4,7 +4,7 @@
  * events, only later. And its timers, when no answer comes at all.
  */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu_cm.h"
 
 #define MS	 1000000ULL
 #define CM_TRIES 16u /* the first and 15 more */

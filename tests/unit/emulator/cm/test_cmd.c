@@ -6,7 +6,7 @@
 #include "emulator/tab.h"
 #include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cmid.h"
+#include "tests/lib/engine/emu_cmid.h"
 
 #include <stdlib.h>
 

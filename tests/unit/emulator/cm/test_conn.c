@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The connection protocol over a perfect wire: handshakes, rejections, disconnects. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu_cm.h"
 
 static void test_handshake(void)
 {

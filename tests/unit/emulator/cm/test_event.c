@@ -3,8 +3,8 @@
  * Events of connection management: order, channels, backlogs, and the death of a client that is
  * adding one.
  */
-#include "tests/lib/c/deaths.h"
-#include "tests/lib/c/emu_cmid.h"
+#include "tests/lib/engine/deaths.h"
+#include "tests/lib/engine/emu_cmid.h"
 
 #include <stdio.h>
 #include <stdlib.h>

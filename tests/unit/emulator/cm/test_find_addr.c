@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which addresses a fabric has, for programs that have real devices as well: CM_FIND_ADDR. */
-#include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
+#include "tests/lib/engine/emu_cmid.h"
 
 static int find(struct emu *m, const char *ip, u32 flags)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifiers of connection management: addresses, ports, options, routes. */
-#include "tests/lib/c/emu_cmid.h"
 #include "tests/lib/c/cu.h"
+#include "tests/lib/engine/emu_cmid.h"
 
 #define UDP_QKEY 0x01234567u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* No identifier outlives its program, whichever program dies, at whatever moment. */
-#include "tests/lib/c/deaths.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/deaths.h"
+#include "tests/lib/engine/emu_cm.h"
 
 /* Client @client is killed, not holding the token. */
 static void kill_client(struct emu *m, u32 client)

@@ -6,7 +6,7 @@
 #include "emulator/mad.h"
 #include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu_cm.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * other side has the right event, once; nothing of the dead program is left, and the next program
  * finds consistent state.
  */
-#include "tests/lib/c/deaths.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/deaths.h"
+#include "tests/lib/engine/emu_cm.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Connection management with many nodes, timers and groups. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cm.h"
-#include "tests/lib/c/emu_cmid.h"
+#include "tests/lib/engine/emu_cm.h"
+#include "tests/lib/engine/emu_cmid.h"
 
 static struct emu *m;
 static u32 ch;

@@ -2,7 +2,7 @@
 /* Datagram identifiers: service id resolution, its answers and its keys. */
 #include "emulator/mad.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu_cm.h"
 
 static void test_resolved(void)
 {

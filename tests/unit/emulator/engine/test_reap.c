@@ -4,7 +4,7 @@
 #include "emulator/tab.h"
 #include "emulator/verbs/cmd.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define WRONG 5u
 

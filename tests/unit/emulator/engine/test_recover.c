@@ -12,7 +12,7 @@
  * and the dead client's peer sees RETRY_EXC_ERR or a complete message.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/deaths.h"
+#include "tests/lib/engine/deaths.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Steps that a token holder did not finish when it died, and doorbells that are lost. */
 #include "emulator/doorbell.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -6,8 +6,8 @@
  * side is an SRQ with tags. Whatever happened to 0, each message of 2 has matched its tag once,
  * with its data, and 2 has a FIN for each rendezvous.
  */
-#include "tests/lib/c/deaths.h"
-#include "tests/lib/c/emu_tm.h"
+#include "tests/lib/engine/deaths.h"
+#include "tests/lib/engine/emu_tm.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  * tests/unit/emulator/engine/test_recover.c.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/deaths.h"
+#include "tests/lib/engine/deaths.h"
 
 #define SEC 1000000000ULL
 #define N   4

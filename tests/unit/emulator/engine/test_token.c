@@ -2,7 +2,7 @@
 /* The engine serves doorbells in turn, however much work one client or QP has. */
 #include "emulator/init.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define ROUNDS 12
 #define BIG    (1u << 20)

@@ -5,7 +5,7 @@
  */
 #include "emulator/init.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
 /* Frames: the parser, checksums, segments, the check sequence, and the hash of RSS. */
 #include "emulator/frame/frame.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <arpa/inet.h>
 

@@ -3,7 +3,7 @@
 #include "emulator/journal/text.h"
 #include "emulator/journal/writer.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 /* Every cause and every reason has words and a name of its own. */
 static void test_words(void)

@@ -8,8 +8,8 @@
 #include "emulator/mad.h"
 #include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu.h"
+#include "tests/lib/engine/emu_cm.h"
 
 #define MS 1000000ULL
 

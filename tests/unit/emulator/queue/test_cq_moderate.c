@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CQ moderation, with a clock that the test moves. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cq.h"
+#include "tests/lib/engine/emu_cq.h"
 
 #define US  1000ULL
 #define SEC 1000000000ULL

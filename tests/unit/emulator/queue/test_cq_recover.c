@@ -3,8 +3,8 @@
  * A token holder dies between a completion and its moderated event, at every instruction: the event
  * is raised nevertheless. tests/unit/emulator/engine/test_recover.c describes the method.
  */
-#include "tests/lib/c/deaths.h"
-#include "tests/lib/c/emu_cq.h"
+#include "tests/lib/engine/deaths.h"
+#include "tests/lib/engine/emu_cq.h"
 
 #include <stdlib.h>
 

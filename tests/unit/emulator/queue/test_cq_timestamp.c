@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Timestamps of completions: who may have which format, and what it shows. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include "emulator/verbs/cmd.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tag matching on the engine alone: the list of tags, eager and unexpected messages. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_tm.h"
+#include "tests/lib/engine/emu_tm.h"
 
 static void test_eager(void)
 {

@@ -7,7 +7,7 @@
 #define TESTS_UNIT_EMULATOR_TRANSPORT_SRD_PEER_H
 
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SRD_QKEY 0x1234
 

@@ -6,7 +6,7 @@
  */
 #include "emulator/transport/capture_ring.h"
 #include "emulator/port.h"
-#include "tests/lib/c/deaths.h"
+#include "tests/lib/engine/deaths.h"
 
 #include <string.h>
 

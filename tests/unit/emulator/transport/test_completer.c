@@ -2,7 +2,7 @@
 /* ACKs and responses for requests whose WQE the program has changed in the meantime. */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 /* One of 5 packets is under way when its list in the ring becomes one of @len bytes. */
 static void change_list(u32 opcode, u32 len)

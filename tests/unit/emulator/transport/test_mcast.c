@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Multicast: the source of a datagram, the members that get it, and the number of groups. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC  1000000000ULL
 #define QKEY 0x1234

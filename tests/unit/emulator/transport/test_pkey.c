@@ -5,7 +5,7 @@
  */
 #include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC    1000000000ULL
 #define WRITES 8u

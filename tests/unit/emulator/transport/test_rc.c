@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The RC transport: segmentation, PSN wrap, RNR, retries, NAKs, and all of it on a bad wire. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /* Packets to another fabric: the ACK timeout counts from when their link has carried them. */
 #include "emulator/transport/relay.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC 1000000000ULL
 

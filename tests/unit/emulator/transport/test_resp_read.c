@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests that a response answers: ATOMIC WRITE and FLUSH count as READs (IBTA annex A19). */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC 1000000000ULL
 

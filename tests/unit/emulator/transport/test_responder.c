@@ -2,7 +2,7 @@
 /* Requests that a responder answers with a NAK, and those that it drops silently. */
 #include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 static struct emu *m;
 static struct emu_qp a, b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tag matching on the engine alone: rendezvous, failures, bad wires. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_tm.h"
+#include "tests/lib/engine/emu_tm.h"
 
 #include "emulator/audit/audit.h"
 #include "emulator/doorbell.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A queue pair's own receive queue: what the engine remembers of what is posted. */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC  1000000000ULL
 #define SIZE 64u

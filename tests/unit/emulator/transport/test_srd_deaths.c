@@ -2,7 +2,7 @@
 /*
  * SRD: a process dies, which sends or works for others.
  */
-#include "tests/lib/c/deaths.h"
+#include "tests/lib/engine/deaths.h"
 #include "tests/unit/emulator/transport/srd_peer.h"
 
 #define SEC 1000000000ULL

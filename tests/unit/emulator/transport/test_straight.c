@@ -14,7 +14,7 @@
 #include "emulator/transport/wire.h"
 #include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 /* Which requests the straight line is for; all others it leaves alone, and nothing has changed. */
 #include "emulator/transport/straight.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define MTU 1024u
 

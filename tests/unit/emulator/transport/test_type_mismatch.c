@@ -5,7 +5,7 @@
  */
 #include "emulator/transport/wire.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC 1000000000ULL
 

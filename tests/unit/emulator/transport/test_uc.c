@@ -5,7 +5,7 @@
  * to the responder (IBTA 9.8.2.2.4).
  */
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  */
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_foreign.h"
+#include "tests/lib/engine/emu_foreign.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  */
 #include "emulator/packet_fault.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_foreign.h"
+#include "tests/lib/engine/emu_foreign.h"
 
 static struct foreign f;
 

@@ -6,7 +6,7 @@
 #include "emulator/transport/requester.h"
 #include "emulator/transport/write_batch.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define N 5u
 

@@ -4,7 +4,7 @@
  * client leaves, and the owner of a target QP whose creator dies.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/deaths.h"
+#include "tests/lib/engine/deaths.h"
 
 #include <stdlib.h>
 

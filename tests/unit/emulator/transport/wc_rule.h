@@ -7,7 +7,7 @@
 
 #include "emulator/audit/audit.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC 1000000000ULL
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queue pairs as a hostile client creates them. */
-#include "tests/lib/c/emu.h"
 #include "tests/lib/c/cu.h"
+#include "tests/lib/engine/emu.h"
 
 #define WILD_PLACE 0xded1c2ef3e7a2c1eULL
 

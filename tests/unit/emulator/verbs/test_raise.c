@@ -4,7 +4,7 @@
  * woken, at whatever instruction the client died. Twice is harmless, never is not.
  */
 #include "emulator/audit/audit.h"
-#include "tests/lib/c/deaths.h"
+#include "tests/lib/engine/deaths.h"
 
 #define SEC 1000000000ULL
 

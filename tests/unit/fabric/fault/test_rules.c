@@ -5,7 +5,7 @@
 #include "fabric/fault/packet.h"
 #include "fabric/fault/parse.h"
 #include "fabric/fault/table.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include "tests/lib/c/cu.h"
 #include "tests/lib/c/fault_text.h"

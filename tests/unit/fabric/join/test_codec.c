@@ -4,7 +4,7 @@
  */
 #include "fabric/join/proto.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 #include "tests/unit/fabric/join/samples.h"
 
 #include <arpa/inet.h>

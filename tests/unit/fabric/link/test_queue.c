@@ -2,7 +2,7 @@
 /* The queue of bursts on links, its memory, and the parser of link settings. */
 #include "fabric/link/queue.h"
 #include "fabric/common/parse_link.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include "tests/lib/c/cu.h"
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "fabric/nldev/model.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  */
 #include "emulator/mad.h"
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu_cm.h"
+#include "tests/lib/engine/emu_cm.h"
 #include "traces/formats/pcapng.h"
 #include "traces/formats/roce.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's callbacks in tests: memory, clock, wire. See tests/lib/c/emu.h. */
+/* The engine's callbacks in tests: memory, clock, wire. See tests/lib/engine/emu.h. */
 #include "emulator/cm/input.h"
 #include "emulator/init.h"
 #include "emulator/journal/writer.h"
 #include "emulator/transport/wire.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_LIB_C_EMU_CQ_H
 #define TESTS_LIB_C_EMU_CQ_H
 
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define EMU_CHAN 1u /* completion channel of the CQ's client */
 

@@ -183,7 +183,7 @@ int emu_event(struct emu *m, u32 client);
  *
  * The call runs once. After instruction @first of it and after every @step more, a child process
  * has memory as that death leaves it: it recovers and checks there. A last one has the end of the
- * call. tests/lib/c/deaths.h runs @after with assertions of CUnit.
+ * call. tests/lib/engine/deaths.h runs @after with assertions of CUnit.
  */
 struct emu_deaths {
 	void (*call)(struct emu *m, void *arg);

@@ -10,7 +10,7 @@
 #define TESTS_LIB_C_DEATHS_H
 
 #include "tests/lib/c/cu.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <setjmp.h>
 

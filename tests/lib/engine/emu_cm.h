@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: connection management on the bare engine: identifiers, events, handshakes. See
- * tests/lib/c/emu.h.
+ * tests/lib/engine/emu.h.
  */
 #ifndef TESTS_LIB_C_EMU_CM_H
 #define TESTS_LIB_C_EMU_CM_H
 
 #include "emulator/cm/proto.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 /** struct emu_id - an identifier of a client. Its uid is its handle + 1, but for children. */
 struct emu_id {

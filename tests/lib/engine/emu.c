@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An HCA with clients in this process: objects, posting, polling. See tests/lib/c/emu.h. */
+/* An HCA with clients in this process: objects, posting, polling. See tests/lib/engine/emu.h. */
 #include "emulator/doorbell.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See emu_foreign.h. */
-#include "tests/lib/c/emu_foreign.h"
 #include "emulator/audit/audit.h"
 #include "emulator/transport/wire.h"
+#include "tests/lib/engine/emu_foreign.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #define TESTS_LIB_C_EMU_FOREIGN_H
 
 #include "emulator/transport/untrusted.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define FOREIGN_MTU  1024u
 #define FOREIGN_KEPT 64u

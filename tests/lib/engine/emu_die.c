@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Death of a client at any instruction, and what the fabric process does then. See
- * tests/lib/c/emu.h.
+ * tests/lib/engine/emu.h.
  *
  * A client that runs its call is the victim: it arrives at a step before each instruction, or each
  * access to memory. The test process runs it, and so pays for each step once: emu_die_in() leaves
  * the call at one of them, and emu_die_each() forks at those that it wants to know about.
  */
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -54,8 +54,8 @@ static inline void steps_end(void)
 #else
 /*
  * No trap flag: the emulator's objects are compiled so that they call emu_step() before each access
- * to memory (tests/lib/c/emu_step.c). A death between two instructions that access none is the same
- * as a death before the next access.
+ * to memory (tests/lib/engine/emu_step.c). A death between two instructions that access none is the
+ * same as a death before the next access.
  */
 static volatile bool stepping;
 

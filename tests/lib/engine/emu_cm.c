@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connection management on the bare engine. See tests/lib/c/emu_cm.h. */
-#include "tests/lib/c/emu_cm.h"
+/* Connection management on the bare engine. See tests/lib/engine/emu_cm.h. */
+#include "tests/lib/engine/emu_cm.h"
 
 #include "emulator/audit/audit.h"
 

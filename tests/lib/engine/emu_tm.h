@@ -8,7 +8,7 @@
 #ifndef TESTS_LIB_C_EMU_TM_H
 #define TESTS_LIB_C_EMU_TM_H
 
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 #define SEC   1000000000ULL
 #define TAGS  16

@@ -5,7 +5,7 @@
  * not use them.
  */
 #if !defined(__x86_64__)
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 /* A hook is called from compiled code only, and is declared nowhere else. */
 #define STEP_HOOK(name, ...)                                                                       \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands of connection management on the engine alone (tests/lib/c/emu.h), for tests. */
+/* Commands of connection management on the engine alone (tests/lib/engine/emu.h), for tests. */
 #ifndef TESTS_LIB_C_EMU_CMID_H
 #define TESTS_LIB_C_EMU_CMID_H
 
 #include "emulator/audit/audit.h"
 #include "emulator/cm/model.h"
-#include "tests/lib/c/emu.h"
+#include "tests/lib/engine/emu.h"
 
 /**
  * emu_fabric() - an HCA as emu_new() makes it, with more addresses and a device on another node.

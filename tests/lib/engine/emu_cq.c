@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A moderated CQ in this process. See tests/lib/c/emu_cq.h. */
-#include "tests/lib/c/emu_cq.h"
+/* A moderated CQ in this process. See tests/lib/engine/emu_cq.h. */
+#include "tests/lib/engine/emu_cq.h"
 
 #include <stdlib.h>
 

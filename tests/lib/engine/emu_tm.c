@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An SRQ with tags in this process. See tests/lib/c/emu_tm.h. */
-#include "tests/lib/c/emu_tm.h"
+/* An SRQ with tags in this process. See tests/lib/engine/emu_tm.h. */
+#include "tests/lib/engine/emu_tm.h"
 
 #include <endian.h>
 #include <stdio.h>

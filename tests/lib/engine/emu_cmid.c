@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tests/lib/c/emu_cmid.h. */
-#include "tests/lib/c/emu_cmid.h"
+/* See tests/lib/engine/emu_cmid.h. */
+#include "tests/lib/engine/emu_cmid.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
