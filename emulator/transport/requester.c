@@ -398,8 +398,12 @@ static inline enum turn turn_of(bool more)
 	return more ? TURN_MORE : TURN_STOP;
 }
 
-/* A step of a QP of which nothing is outstanding: straight_is_ready(). */
-static inline enum turn req_step_ready(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+/*
+ * A step of a QP of which nothing is outstanding: straight_is_ready(), or with @other
+ * straight_is_other_ready(). Inlined for each.
+ */
+static inline __attribute__((always_inline)) enum turn
+req_step_ready(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg, bool other)
 {
 	u32 n = sq_waiting(seg, qp), posted = qp->req.next + n;
 
@@ -408,7 +412,7 @@ static inline enum turn req_step_ready(struct engine *e, struct hca_qp *qp, stru
 	if (unlikely(n > 1) && req_may_batch(e, qp, seg, posted) &&
 	    write_batch_send(e, qp, seg, posted))
 		return TURN_MORE;
-	if (likely(straight_send(e, qp, seg)))
+	if (likely(other ? straight_send_other(e, qp, seg) : straight_send(e, qp, seg)))
 		return likely(n == 1) ? TURN_DONE : TURN_MORE;
 	return turn_of(req_next(e, qp, seg));
 }
@@ -417,7 +421,9 @@ static inline enum turn req_step_ready(struct engine *e, struct hca_qp *qp, stru
 static inline enum turn req_turn(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	if (likely(straight_is_ready(e, qp)))
-		return req_step_ready(e, qp, seg);
+		return req_step_ready(e, qp, seg, false);
+	if (straight_is_other_ready(e, qp))
+		return req_step_ready(e, qp, seg, true);
 	if (unlikely(qp->type == QPT_SRD) && qp_may_request(qp))
 		return turn_of(srd_step(e, qp, seg));
 	if (likely(qp_may_request(qp)))

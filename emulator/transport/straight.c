@@ -16,16 +16,21 @@
  * Invariant: after straight_send() HCA memory, segments and the programs' memory are as after the
  * steps of the requester. tests/unit/emulator/transport/test_straight.c compares them.
  *
- * The order is that of the steps: payload, the responder's commit, the requester's. A holder that
- * dies between the two commits leaves a request that was received and whose ACK is missing. The
- * requester's commit is one, not three: that the packet was sent, acknowledged and completed.
- * Without it, the WQE is sent again with the same PSN, and the responder takes it for a duplicate.
+ * With RC and XRC the order is that of the steps: payload, the responder's commit, the requester's.
+ * A holder that dies between the two commits leaves a request that was received and whose ACK is
+ * missing. The requester's commit is one, not three: that the packet was sent, acknowledged and
+ * completed. Without it, the WQE is sent again with the same PSN, and the responder takes it for a
+ * duplicate.
+ *
+ * UC and UD know no duplicates, but may lose messages. There the requester's commit comes first,
+ * and a holder that dies between the two has lost one.
  */
 #include "emulator/engine.h"
 #include "emulator/port_counter.h"
 #include "emulator/queue/commit.h"
 #include "emulator/queue/cq.h"
 #include "emulator/transport/completer.h"
+#include "emulator/transport/datagram.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/straight_take.h"
 
@@ -74,7 +79,7 @@ straight_inline bool straight_copy(struct engine *e, const struct straight *t, s
 		dst->n = 1;
 		dst->iov[0] = t->to;
 	}
-	return !e->ops->copy(e->ctx, dst, 0, src, 0, t->len,
+	return !e->ops->copy(e->ctx, dst, straight_recv_at(t), src, 0, t->len,
 			     (u64)t->peer->qpn << 32 | qp->req.next_psn << 1 | 1);
 }
 
@@ -84,7 +89,7 @@ straight_inline void straight_fill_recv(struct engine *e, const struct straight 
 
 	cqe->wr_id = t->rwqe->wr_id;
 	cqe->ts = cq_timestamp(e, t->rcq);
-	cqe->byte_len = t->len;
+	cqe->byte_len = straight_recv_at(t) + t->len;
 	cqe->imm = t->imm ? load_relaxed(&t->slot->imm) : 0;
 	cqe->qpn = peer->qpn;
 	cqe->src_qp = peer->attr.dest_qpn;
@@ -97,6 +102,12 @@ straight_inline void straight_fill_recv(struct engine *e, const struct straight 
 	if (t->shared) {
 		cqe->flags |= CQE_SRQ;
 		cqe->owner = cqe_owner((u32)(t->srq - t->hca->srq), t->srq->gen);
+	}
+	if (t->type == QPT_UD) {
+		cqe->src_qp = t->to_ud->path.src_qpn & IB_QPN_MASK;
+		cqe->flags |= CQE_GRH | CQE_EXT;
+		cqe->wc_flags |= ud_cqe_origin(t->hca, peer, &t->to_ud->path, t->to_ud->av,
+					       ud_ip_payload(t->len, t->imm), cqe);
 	}
 }
 
@@ -135,15 +146,18 @@ straight_inline void straight_advance_resp(const struct straight *t, const struc
 					   words32 to[4])
 {
 	const words32 *from = (const words32 *)was;
-	const words32 moved = { 1, 1, t->recv && !t->shared, 0 };
+	const u32 packet = t->type != QPT_UD; /* datagrams have no order */
+	const words32 moved = { packet, packet, t->recv && !t->shared, 0 };
 	const words32 kept = { IB_PSN_MASK, IB_PSN_MASK, ~0u,
-			       ~(u32)(RESP_NAK_SENT | RESP_UNEXPECTED) };
+			       ~(u32)(packet ? RESP_NAK_SENT | RESP_UNEXPECTED : 0) };
 	const words64 count = { 1, t->len };
 
 	/* @epsn, @msn, @rq_cons, @flags */
 	to[0] = (from[0] + moved) & kept;
 	/* @op, @rkey, @off, @len */
-	if (t->write)
+	if (t->type == QPT_UD)
+		to[1] = from[1];
+	else if (t->write)
 		to[1] = (words32){ BOP_WRITE, t->rkey, 0, t->len };
 	else
 		to[1] = (from[1] & (words32){ 0, ~0u, 0, ~0u }) | (words32){ BOP_SEND, 0, 0, 0 };
@@ -163,7 +177,8 @@ straight_inline void straight_commit_recv(struct engine *e, const struct straigh
 {
 	struct hca_qp *peer = t->peer;
 	u32 prod = t->recv ? t->rcq->prod + 1 : 0;
-	struct hca_commit *c = straight_begin(t->hca, peer, t->recv ? peer->rcq + 1 : 0, prod);
+	u32 cq = !t->recv ? 0 : t->type == QPT_XRC_SEND ? t->srq->cq : peer->rcq + 1;
+	struct hca_commit *c = straight_begin(t->hca, peer, cq, prod);
 	words32 s[4];
 
 	straight_advance_resp(t, &peer->resp, s);
@@ -197,7 +212,8 @@ straight_inline void straight_advance_req(const struct straight *t, const struct
 	const words32 *from = (const words32 *)was;
 	const words32 one = { 1, 1, 1, 1 }, first = { 1, 0, 0, 0 }, sent = { 0, 0, 1, 0 };
 	const words32 psns = { ~0u, ~0u, IB_PSN_MASK, IB_PSN_MASK };
-	const words32 kept = { IB_PSN_MASK, ~(u32)REQ_RESENT, ~0u, ~0u };
+	const words32 kept = { IB_PSN_MASK, straight_is_reliable(t) ? ~(u32)REQ_RESENT : ~0u, ~0u,
+			       ~0u };
 	const words64 packet = { 0, 1 }, bytes = { t->len, 0 };
 
 	/* @next, @una, @next_psn, @una_psn */
@@ -215,7 +231,9 @@ straight_inline void straight_commit_send(struct engine *e, const struct straigh
 {
 	struct hca_qp *qp = t->qp;
 	u32 prod = t->signaled ? t->scq->prod + 1 : 0;
-	u8 retry = (u8)qp->attr.retry_cnt, rnr_retry = (u8)qp->attr.rnr_retry;
+	const bool ack = straight_is_reliable(t);
+	u8 retry = (u8)(ack ? qp->attr.retry_cnt : qp->req.retry);
+	u8 rnr_retry = (u8)(ack ? qp->attr.rnr_retry : qp->req.rnr_retry);
 	struct cqe *cqe = NULL;
 	struct hca_commit *c;
 	words32 s[4];
@@ -246,11 +264,13 @@ straight_inline void straight_commit_send(struct engine *e, const struct straigh
 straight_inline void straight_count(const struct straight *t)
 {
 	const struct hca_qp *qp = t->qp;
+	const bool ack = straight_is_reliable(t);
 
-	if (likely(fresh_add_message(t->hca, qp->ports, t->len, !t->write)))
+	if (ack && likely(fresh_add_message(t->hca, qp->ports, t->len, !t->write)))
 		return;
-	port_count_between(t->hca, &qp->back, 1, 0);
-	port_count_between(t->hca, &qp->path, 1, t->len);
+	if (ack)
+		port_count_between(t->hca, &qp->back, 1, 0);
+	port_count_between(t->hca, t->type == QPT_UD ? &t->to_ud->path : &qp->path, 1, t->len);
 	if (!t->write) {
 		count_recv(t->hca, t->peer);
 		count_send(t->hca, qp);
@@ -278,12 +298,24 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 		return false;
 	if (t->recv)
 		straight_fill_recv(e, t, cqe);
+	if (!straight_is_reliable(t))
+		straight_commit_send(e, t);
 	straight_commit_recv(e, t, cqe);
-	straight_commit_send(e, t);
+	if (straight_is_reliable(t))
+		straight_commit_send(e, t);
 	straight_count(t);
 	e->budget_bytes -= t->len;
 	e->budget_wrs--;
 	return true;
+}
+
+/* A basic SRQ of the peer's process; others are for the steps. */
+straight_inline struct hca_srq *straight_own_srq(struct hca *hca, const struct hca_qp *peer)
+{
+	struct hca_srq *srq = &hca->srq[peer->srq - 1];
+
+	keep_pointer(srq);
+	return srq->type == SRQ_BASIC && srq->client == peer->client ? srq : NULL;
 }
 
 /* The request of the WQE @slot, which takes a receive of the peer's SRQ. */
@@ -298,11 +330,13 @@ static __attribute__((noinline)) bool straight_send_shared(struct engine *e, str
 		.peer = peer,
 		.seg = seg,
 		.slot = slot,
+		.srq = straight_own_srq(e->hca, peer),
+		.type = QPT_RC,
 		.in_wqe = in_wqe,
 		.shared = true,
 	};
 
-	return straight_carry_out(e, &t, op == WR_RDMA_WRITE_WITH_IMM, op != WR_SEND);
+	return t.srq && straight_carry_out(e, &t, op == WR_RDMA_WRITE_WITH_IMM, op != WR_SEND);
 }
 
 /* The request of the WQE @slot. Each opcode gets a copy of the code, without others' branches. */
@@ -311,7 +345,13 @@ straight_inline bool straight_send_op(struct engine *e, struct hca_qp *qp, struc
 				      bool in_wqe)
 {
 	struct straight t = {
-		.hca = e->hca, .qp = qp, .peer = peer, .seg = seg, .slot = slot, .in_wqe = in_wqe
+		.hca = e->hca,
+		.qp = qp,
+		.peer = peer,
+		.seg = seg,
+		.slot = slot,
+		.type = QPT_RC,
+		.in_wqe = in_wqe,
 	};
 
 	if (op == WR_RDMA_WRITE)
@@ -348,4 +388,83 @@ bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	return likely(load_relaxed(&slot->hw) & SQ_HW_INLINE)
 		       ? straight_send_op(e, qp, peer, seg, slot, op, true)
 		       : straight_send_list(e, qp, peer, seg, slot, op);
+}
+
+/* The request of the WQE @slot by UC, which knows no SRQs, or XRC, which names one. */
+straight_inline bool straight_send_connected(struct engine *e, struct hca_qp *qp,
+					     struct seg_hdr *seg, const struct sq_wqe *slot, u32 op,
+					     u32 type)
+{
+	struct straight t = {
+		.hca = e->hca,
+		.qp = qp,
+		.peer = straight_find_peer(e, qp),
+		.seg = seg,
+		.slot = slot,
+		.type = type,
+		.in_wqe = load_relaxed(&slot->hw) & SQ_HW_INLINE,
+	};
+
+	if (unlikely(!t.peer || (type == QPT_UC && (t.peer->resp.flags & RESP_SKIP))))
+		return false;
+	if (op == WR_RDMA_WRITE)
+		return straight_carry_out(e, &t, true, false);
+	t.shared = type == QPT_XRC_SEND;
+	return straight_carry_out(e, &t, op == WR_RDMA_WRITE_WITH_IMM, op != WR_SEND);
+}
+
+static __attribute__((noinline)) bool straight_send_uc(struct engine *e, struct hca_qp *qp,
+						       struct seg_hdr *seg,
+						       const struct sq_wqe *slot, u32 op)
+{
+	return straight_send_connected(e, qp, seg, slot, op, QPT_UC);
+}
+
+static __attribute__((noinline)) bool straight_send_xrc(struct engine *e, struct hca_qp *qp,
+							struct seg_hdr *seg,
+							const struct sq_wqe *slot, u32 op)
+{
+	return straight_send_connected(e, qp, seg, slot, op, QPT_XRC_SEND);
+}
+
+/* A datagram. */
+static __attribute__((noinline)) bool straight_send_ud(struct engine *e, struct hca_qp *qp,
+						       struct seg_hdr *seg,
+						       const struct sq_wqe *slot, u32 op)
+{
+	struct straight_address to;
+	struct straight t = {
+		.hca = e->hca,
+		.qp = qp,
+		.peer = straight_take_address(e, qp, slot, &to),
+		.seg = seg,
+		.slot = slot,
+		.to_ud = &to,
+		.type = QPT_UD,
+		.in_wqe = load_relaxed(&slot->hw) & SQ_HW_INLINE,
+	};
+
+	if (unlikely(!t.peer))
+		return false;
+	t.shared = t.peer->srq;
+	if (unlikely(t.shared)) {
+		t.srq = straight_own_srq(e->hca, t.peer);
+		if (!t.srq)
+			return false;
+	}
+	return straight_carry_out(e, &t, false, op != WR_SEND);
+}
+
+bool straight_send_other(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	const struct sq_wqe *slot = sq_slot(seg, qp, qp->req.next);
+	u32 op = load_relaxed(&slot->opcode);
+
+	if (op > WR_SEND_WITH_IMM || !(qp->wr_mask >> op & 1))
+		return false;
+	if (qp->type == QPT_UC)
+		return straight_send_uc(e, qp, seg, slot, op);
+	if (qp->type == QPT_UD)
+		return straight_send_ud(e, qp, seg, slot, op);
+	return straight_send_xrc(e, qp, seg, slot, op);
 }

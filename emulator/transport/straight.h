@@ -8,17 +8,32 @@
 #include "emulator/engine.h"
 
 /**
- * straight_is_ready() - whether the next WQE of the QP may be one for straight_send(): all before
- * it are complete, none was begun, and neither the HCA nor a timer is to go first.
+ * straight_is_idle() - whether the next WQE of the QP may be one for the straight line, as far as
+ * its type is: all before it are complete, none was begun, and neither the HCA nor a timer is to go
+ * first.
  */
-static inline bool straight_is_ready(const struct engine *e, const struct hca_qp *qp)
+static inline bool straight_is_idle(const struct engine *e, const struct hca_qp *qp)
 {
 	const struct req_state *s = &qp->req;
 
-	return qp->type == QPT_RC && qp->state == QPS_RTS && !e->ops->fault &&
+	return qp->state == QPS_RTS && !e->ops->fault &&
 	       !((s->una ^ s->next) | (s->sent ^ s->next) | (s->una_psn ^ s->next_psn) |
 		 s->next_off | s->rd_out | s->own | (s->flags & (REQ_FIN | REQ_RNR_WAIT)) |
 		 qp->rndv | qp->ack_due);
+}
+
+/** straight_is_ready() - whether it may be one for straight_send(). */
+static inline bool straight_is_ready(const struct engine *e, const struct hca_qp *qp)
+{
+	return qp->type == QPT_RC && straight_is_idle(e, qp);
+}
+
+/** straight_is_other_ready() - whether it may be one for straight_send_other(). */
+static inline bool straight_is_other_ready(const struct engine *e, const struct hca_qp *qp)
+{
+	const u32 others = 1u << QPT_UC | 1u << QPT_UD | 1u << QPT_XRC_SEND;
+
+	return (others >> qp->type & 1) && straight_is_idle(e, qp);
 }
 
 /* --- straight.c --- */
@@ -29,5 +44,7 @@ static inline bool straight_is_ready(const struct engine *e, const struct hca_qp
  * Return: false: something is, and nothing has changed; the requester takes its steps.
  */
 bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
+/** straight_send_other() - the same by UC, UD or XRC: straight_is_other_ready(). */
+bool straight_send_other(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 
 #endif

@@ -8,24 +8,36 @@
 #ifndef EMULATOR_TRANSPORT_STRAIGHT_TAKE_H
 #define EMULATOR_TRANSPORT_STRAIGHT_TAKE_H
 
+#include "emulator/av.h"
 #include "emulator/mem.h"
 #include "emulator/qp.h"
 #include "emulator/queue/tag.h"
 #include "emulator/ring.h"
+#include "emulator/transport/datagram.h"
+#include "emulator/transport/relay.h"
 #include "emulator/transport/wire.h"
 
 #define straight_inline static inline __attribute__((always_inline))
 
+/** struct straight_address - where a datagram goes. */
+struct straight_address {
+	const struct hca_av *av;
+	struct hca_path path;
+};
+
 /**
  * struct straight - a request and what it needs on both sides. Its address goes to inline functions
  * only, so that the compiler keeps it in registers.
+ * @type: enum ib_qp_type of @qp: RC, UC, XRC_SEND or UD
+ * @peer_seg: that of the client with the receive; for XRC it may be another one than the peer's
  * @write: an RDMA WRITE, with or without immediate; otherwise a SEND
  * @slot: in the ring, which the program can still write to: each field is read once
  * @flags: enum ib_send_flags; @imm: with immediate
  * @va, @rkey: of a WRITE
+ * @to_ud: a datagram's address
  * @owner, @to: the client and the address that the payload goes to, where it is one piece
  * @recv: it takes the receive @rwqe, in @rslot of its ring, and completes in @rcq
- * @shared: a receive is one of @srq
+ * @shared: a receive is one of @srq. XRC: a WRITE names one, too, whose protection domain counts
  * @signaled: it completes in @scq
  * @in_wqe: the payload is at @slot->sge; @in_cqe: it goes to the receive's entry
  */
@@ -37,8 +49,10 @@ struct straight {
 	const struct rq_wqe *rwqe;
 	struct hca_srq *srq;
 	struct hca_cq *scq, *rcq;
+	const struct straight_address *to_ud;
 	u64 va;
 	struct hca_iov to;
+	u32 type;
 	u32 owner;
 	u32 rkey;
 	u32 rslot;
@@ -52,6 +66,11 @@ struct straight {
 	bool in_wqe;
 	bool in_cqe;
 };
+
+straight_inline bool straight_is_reliable(const struct straight *t)
+{
+	return t->type == QPT_RC || t->type == QPT_XRC_SEND;
+}
 
 /* The peer, if a request that the QP sends now is the next that it expects; or NULL. */
 straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const struct hca_qp *qp)
@@ -70,6 +89,38 @@ straight_inline struct hca_qp *straight_find_peer(const struct engine *e, const 
 	return likely(peer->resp.epsn == qp->req.next_psn && !(peer->resp.flags & RESP_IN_MSG))
 		       ? peer
 		       : NULL;
+}
+
+/* A datagram's address, and the QP that it goes to: as ud_address(), port_input(), ud_input(). */
+static inline struct hca_qp *straight_take_address(struct engine *e, const struct hca_qp *qp,
+						   const struct sq_wqe *w,
+						   struct straight_address *to)
+{
+	struct hca *hca = e->hca;
+	u32 index = load_relaxed(&w->ah);
+	const struct hca_ah *ah = &hca->ah[index % HCA_MAX_AH];
+	struct hca_qp *peer = hca_qp_by_num(hca, load_relaxed(&w->remote_qpn));
+	u32 qkey = load_relaxed(&w->remote_qkey);
+
+	if (index >= HCA_MAX_AH || ah->client != qp->client || ah->pd != qp->pd ||
+	    ah->av.port_num != qp->attr.port_num || av_is_mcast(&ah->av) || e->ops->wire ||
+	    hca->watched || !peer)
+		return NULL;
+	to->av = &ah->av;
+	to->path = qp->path;
+	to->path.dst_dev = ah->av.dst_dev;
+	to->path.dst_port = ah->av.dst_port;
+	if (qp->create_flags & QPC_SOURCE_QPN)
+		to->path.src_qpn = qp->source_qpn;
+	if (peer->type != QPT_UD || peer->dev != to->path.dst_dev ||
+	    peer->attr.port_num != to->path.dst_port ||
+	    !pkeys_match(peer->path.pkey, to->path.pkey) || av_is_relayed(hca, &to->path, to->av))
+		return NULL;
+	if (qkey & QKEY_CONTROLLED)
+		qkey = qp->attr.qkey;
+	if (qkey != peer->attr.qkey)
+		return NULL;
+	return peer->state >= QPS_RTR && peer->state <= QPS_SQE ? peer : NULL;
 }
 
 /* The WQE: as wqe_check(). */
@@ -93,8 +144,8 @@ straight_inline bool straight_take_wqe(struct straight *t, struct hca_mem *src)
 			return false;
 	}
 	t->len = (u32)len;
-	return len <= qp->mtu && qp->mtu == t->peer->mtu && len <= qp->max_msg &&
-	       !(t->flags & SEND_FENCE);
+	return len <= qp->mtu && (t->type == QPT_UD || qp->mtu == t->peer->mtu) &&
+	       len <= qp->max_msg && !(t->flags & SEND_FENCE);
 }
 
 /* A WRITE's memory: as resp_write(). There is none where no byte is written. */
@@ -110,7 +161,8 @@ straight_inline bool straight_take_target(struct straight *t)
 		return false;
 	if (unlikely(!t->len))
 		return true;
-	mr = mr_remote(t->hca, peer, peer->pd, t->rkey, ACC_REMOTE_WRITE);
+	mr = mr_remote(t->hca, peer, t->type == QPT_XRC_SEND ? t->srq->pd : peer->pd, t->rkey,
+		       ACC_REMOTE_WRITE);
 	if (unlikely(!mr))
 		return false;
 	keep_pointer(mr);
@@ -120,16 +172,25 @@ straight_inline bool straight_take_target(struct straight *t)
 	return true;
 }
 
+/* The SRQ that a request by XRC names: as resp_srq_named(). */
+straight_inline bool straight_take_named(struct engine *e, struct straight *t)
+{
+	u32 i = qp_xrc_srq(t->hca, t->peer, load_relaxed(&t->slot->remote_qpn));
+
+	if (unlikely(!i || t->peer->resp.held))
+		return false;
+	t->srq = &t->hca->srq[i - 1];
+	keep_pointer(t->srq);
+	return seg_of(e, t->peer->client);
+}
+
 /* The receive that the request takes: from an SRQ that is as most are, and will raise no event. */
 straight_inline bool straight_take_shared(struct straight *t)
 {
-	struct hca_srq *srq = &t->hca->srq[t->peer->srq - 1];
+	struct hca_srq *srq = t->srq;
 	u32 ready;
 
-	keep_pointer(srq);
-	t->srq = srq;
-	if (srq->type != SRQ_BASIC || srq->client != t->peer->client ||
-	    t->rcq->client != srq->client)
+	if (t->rcq->client != srq->client)
 		return false;
 	ready = srq_posted(t->peer_seg, srq) - srq->cons;
 	if (!ready || ready - 1 < srq->limit)
@@ -145,7 +206,7 @@ straight_inline bool straight_take_recv(struct straight *t)
 {
 	struct hca_qp *peer = t->peer;
 
-	t->rcq = &t->hca->cq[peer->rcq];
+	t->rcq = &t->hca->cq[t->type == QPT_XRC_SEND ? t->srq->cq - 1 : peer->rcq];
 	keep_pointer(t->rcq);
 	if (t->shared)
 		return straight_take_shared(t);
@@ -155,6 +216,18 @@ straight_inline bool straight_take_recv(struct straight *t)
 	return rq_is_posted(t->peer_seg, peer);
 }
 
+/* The client, index + 1, that the receive is of. */
+straight_inline u32 straight_recv_client(const struct straight *t)
+{
+	return t->shared ? t->srq->client : t->peer->client;
+}
+
+/* The place of the payload in the receive: that of a datagram follows its GRH. */
+straight_inline u32 straight_recv_at(const struct straight *t)
+{
+	return t->type == QPT_UD ? IB_GRH_LEN : 0;
+}
+
 /* A SEND's memory: as rx_place(). @dst: where the payload does not go to the receive's entry */
 straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 {
@@ -162,21 +235,22 @@ straight_inline bool straight_take_list(struct straight *t, struct hca_mem *dst)
 	u32 most = t->shared ? t->srq->max_sge : peer->max_rsge;
 	u32 pd = t->shared ? t->srq->pd : peer->pd;
 	u32 n = min_u32(load_relaxed(&t->rwqe->num_sge), most), bad;
-	u64 room;
+	u32 in_cqe_max = t->type == QPT_UD ? CQE_INLINE : CQE_INLINE_MAX;
+	u64 end = straight_recv_at(t) + t->len, room;
 
 	/* 0 bytes go nowhere. */
-	t->in_cqe = t->in_wqe && t->len - 1 < CQE_INLINE_MAX;
+	t->in_cqe = t->in_wqe && t->len - 1 < in_cqe_max;
 	if (likely(t->in_cqe && n == 1)) {
-		if (unlikely(!mem_local_one(t->hca, pd, t->rwqe->sge, ACC_LOCAL_WRITE, t->len,
+		if (unlikely(!mem_local_one(t->hca, pd, t->rwqe->sge, ACC_LOCAL_WRITE, end,
 					    &t->owner, &t->to)))
 			return false;
-		if (likely(t->owner == peer->client - 1))
+		if (likely(t->owner == straight_recv_client(t) - 1))
 			return true;
 	}
-	if (mem_local(t->hca, pd, t->rwqe->sge, n, ACC_LOCAL_WRITE, t->len, dst, &room, &bad) ||
-	    t->len > room)
+	if (mem_local(t->hca, pd, t->rwqe->sge, n, ACC_LOCAL_WRITE, end, dst, &room, &bad) ||
+	    end > room)
 		return false;
-	t->in_cqe = t->in_cqe && dst->client == peer->client - 1;
+	t->in_cqe = t->in_cqe && dst->client == straight_recv_client(t) - 1;
 	return true;
 }
 
@@ -198,11 +272,16 @@ straight_inline bool cq_has_slots(struct seg_hdr *seg, struct hca_cq *cq, u32 n)
 	return !cq->overrun;
 }
 
-/* Room for the completions. */
+/*
+ * Room for the completions. Those of a request without an ACK come in another order than the steps'
+ * (straight.c), which no program sees that has one of the two only.
+ */
 straight_inline bool straight_has_room(struct straight *t)
 {
 	t->scq = &t->hca->cq[t->qp->scq];
 	keep_pointer(t->scq);
+	if (!straight_is_reliable(t) && t->signaled && t->recv && t->scq->client == t->rcq->client)
+		return false;
 	if (t->signaled && !cq_has_slots(t->seg, t->scq, t->recv && t->scq == t->rcq ? 2 : 1))
 		return false;
 	return !t->recv || cq_has_slots(t->peer_seg, t->rcq, 1);
@@ -211,11 +290,13 @@ straight_inline bool straight_has_room(struct straight *t)
 /* Where the payload goes, what the message takes, and room for its completions. */
 straight_inline bool straight_take_all(struct engine *e, struct straight *t, struct hca_mem *dst)
 {
+	if (t->type == QPT_XRC_SEND && !straight_take_named(e, t))
+		return false;
 	if (t->write && !straight_take_target(t))
 		return false;
 	/* The copy to memory of the peer's process finds out whether that still lives. */
-	if (t->recv || t->owner != t->peer->client - 1) {
-		t->peer_seg = seg_of(e, t->peer->client);
+	if (t->recv || t->owner != straight_recv_client(t) - 1) {
+		t->peer_seg = seg_of(e, straight_recv_client(t));
 		if (unlikely(!t->peer_seg))
 			return false;
 	}

@@ -20,22 +20,14 @@
 
 #include <endian.h>
 
-#define QKEY_CONTROLLED 0x80000000u
-
-/* UDP, BTH, DETH, immediate, padded payload, ICRC: what the IP header counts. */
-static u32 ud_ip_payload(const struct burst *b)
-{
-	return 8 + 12 + 8 + (b->flags & BF_IMM ? 4 : 0) + ALIGN_UP((u32)b->len, 4u) + 4;
-}
-
 /* The header as RoCE v2 carries it; with IPv4 it fills the last 20 bytes (IBTA A17.4.5.2). */
-static void ud_grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_GRH_LEN])
+static void ud_grh_fill(const struct hca *hca, const struct hca_path *p, const struct hca_av *av,
+			u32 ip_payload, u8 grh[IB_GRH_LEN])
 {
-	const struct hca_dev *dev = &hca->dev[b->src_dev];
-	const struct hca_av *av = b->av;
-	const u8 *sgid = dev->port[b->src_port].gid[av->sgid_index % HCA_GIDS].raw;
+	const struct hca_dev *dev = &hca->dev[p->src_dev];
+	const u8 *sgid = dev->port[p->src_port].gid[av->sgid_index % HCA_GIDS].raw;
 	const u8 *dgid =
-		av->is_global ? av->dgid : hca->dev[b->dst_dev].port[b->dst_port].gid[0].raw;
+		av->is_global ? av->dgid : hca->dev[p->dst_dev].port[p->dst_port].gid[0].raw;
 	u8 *ip = grh + 20;
 	u32 word;
 
@@ -43,7 +35,7 @@ static void ud_grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_
 	if (dev->link_layer == LINK_ETHERNET && gid_is_v4(sgid) && gid_is_v4(dgid)) {
 		ip[0] = 0x45;
 		ip[1] = av->traffic_class;
-		store_be16(ip + 2, 20 + ud_ip_payload(b));
+		store_be16(ip + 2, 20 + ip_payload);
 		ip[6] = 0x40; /* do not fragment */
 		ip[8] = av->hop_limit;
 		ip[9] = 17;
@@ -55,10 +47,10 @@ static void ud_grh_fill(const struct hca *hca, const struct burst *b, u8 grh[IB_
 	word = htobe32(6u << 28 | (u32)av->traffic_class << 20 | (av->flow_label & 0xfffff));
 	memcpy(grh, &word, sizeof(word));
 	if (dev->link_layer == LINK_ETHERNET) {
-		store_be16(grh + 4, ud_ip_payload(b));
+		store_be16(grh + 4, ip_payload);
 		grh[6] = 17;
 	} else {
-		store_be16(grh + 4, ud_ip_payload(b) - 8);
+		store_be16(grh + 4, ip_payload - 8);
 		grh[6] = 0x1b; /* IBTA 8.3: a BTH follows */
 	}
 	grh[7] = av->hop_limit;
@@ -87,29 +79,27 @@ u32 ud_address(struct engine *e, struct hca_qp *qp, const struct sq_wqe *w, stru
 	return WCS_SUCCESS;
 }
 
-/* Fill in where a datagram came from. */
-static void ud_wc_origin(const struct hca *hca, const struct hca_qp *qp, const struct burst *b,
-			 struct rx_wc *wc, struct cqe *cqe)
+u8 ud_cqe_origin(const struct hca *hca, const struct hca_qp *qp, const struct hca_path *path,
+		 const struct hca_av *av, u32 ip_payload, struct cqe *cqe)
 {
-	const struct hca_dev *dev = &hca->dev[b->src_dev];
+	const struct hca_dev *dev = &hca->dev[path->src_dev];
+	const bool ethernet = dev->link_layer == LINK_ETHERNET;
 
-	ud_grh_fill(hca, b, cqe->grh);
-	wc->flags |= CQE_GRH | CQE_EXT;
-	if (dev->link_layer == LINK_ETHERNET || b->av->is_global)
-		wc->wc_flags |= WCF_GRH;
-	cqe->slid = (u16)dev->port[b->src_port].lid;
+	ud_grh_fill(hca, path, av, ip_payload, cqe->grh);
+	cqe->slid = (u16)dev->port[path->src_port].lid;
 	cqe->dlid_path_bits = 0;
 	cqe->pkey_index = (u16)qp->attr.pkey_index;
 	/* On RoCE what the service level tells is the packet's kind, as mlx5 has it. */
-	cqe->sl = b->av->sl;
-	if (dev->link_layer == LINK_ETHERNET)
+	cqe->sl = av->sl;
+	if (ethernet)
 		cqe->sl = cqe->grh[20] >> 4 == 4 && !cqe->grh[0] ? ROCE_PKT_V4 : ROCE_PKT_V6;
 	cqe->cvlan = 0;
 	cqe->flow_tag = 0;
 	if (unlikely(lim_is_efa(&dev->lim))) {
 		cqe->slid = CQE_BY_GID;
-		wc->wc_flags = 0;
+		return 0;
 	}
+	return ethernet || av->is_global ? WCF_GRH : 0;
 }
 
 /*
@@ -169,7 +159,9 @@ int ud_input(struct engine *e, struct hca_qp *qp, const struct burst *b)
 		rx_done(e, qp, &rx, &s, b, &wc, NULL);
 	if (ret)
 		return 0;
-	ud_wc_origin(e->hca, qp, b, &wc, cqe);
+	wc.flags |= CQE_GRH | CQE_EXT;
+	wc.wc_flags |= ud_cqe_origin(e->hca, qp, &b->path, b->av,
+				     ud_ip_payload(b->len, b->flags & BF_IMM), cqe);
 	wc.len = IB_GRH_LEN + (u32)b->len;
 	s.rx_pkts++;
 	s.rx_bytes += b->len;

@@ -178,12 +178,19 @@ def beside_many(samples):
 
 
 def instructions(samples):
-    """The same for what callgrind counts; without valgrind there are no samples."""
+    """The same for what callgrind counts; without valgrind there are no samples. Other types are beside RC."""
     for name, text, target in (("send", "instructions: SEND, 2 B", 900), ("write", "instructions: WRITE, 2 B", 800),
                                ("poll_none", "instructions: empty poll", 25),
                                ("poll_one", "instructions: poll, one entry", 120)):
         if f"instructions_{name}" in samples:
             yield f"instructions_{name}", text, "", 1, None, "", target, True
+    for kind, types in ("send", ("uc", "ud", "xrc")), ("write", ("uc", "xrc")):
+        for other in types:
+            alone = samples.get(f"instructions_{kind}")
+            rc = statistics.median(alone) if alone else None
+            if f"instructions_{kind}_{other}" in samples:
+                yield (f"instructions_{kind}_{other}", f"instructions: {other.upper()} {kind.upper()}, 2 B", "", 1, rc,
+                       f"RC {kind.upper()}", rc and 1.3 * rc, True)
 
 
 def tapped():

@@ -15,12 +15,14 @@
 #include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/engine/emu.h"
+#include "tests/unit/emulator/transport/typed_pair.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SEEDS 8u /* for each of types[] */
 #define WORKS 1500u
 #define MTU   1024u
 #define LINE  64u
@@ -40,6 +42,8 @@ static struct engine *running;
 
 static struct emu *m;
 static struct emu_qp q[2];
+static u32 type; /* enum ib_qp_type of the pair: see conn_type() */
+static u32 ah[2]; /* UD: of each for the other one's port */
 static bool one_way; /* the second stays in RTR, as of a program that only receives */
 static u64 rings[2]; /* where those of the present pair begin, in each segment */
 static u64 rnd;
@@ -145,34 +149,42 @@ static bool copy_line_or_fail(void *ctx, u32 client, u64 addr, const void *from,
 	return !copy_error && copy_line(ctx, client, addr, from, len);
 }
 
+static const u8 types[] = { QPT_RC, QPT_RC, QPT_UC, QPT_UD, QPT_XRC_SEND };
+
+static u32 conn_type(u32 seed)
+{
+	return types[seed / SEEDS % ARRAY_SIZE(types)];
+}
+
 static void connect_pair(u32 seed)
 {
 	struct emu_conn o = emu_conn_defaults;
 	struct hca_qp *h[2];
 	u32 i;
 
+	o.type = type = conn_type(seed);
 	o.depth = 16;
 	o.timeout = 8;
 	o.rnr_retry = 6;
 	o.psn_a = 0xfffff0;
 	o.psn_b = pick(IB_PSN_MASK);
-	o.srq = seed % 4 == 1;
+	o.srq = seed % 4 == 1 && type != QPT_UC;
 	o.mtu = 3;
 	o.port_b = seed % 8 < 4 ? 1 : 2;
 	rings[0] = m->c[0].heap;
 	rings[1] = m->c[1].heap;
 	/* Both QPs in one process, with common CQs, or in two. */
-	emu_connect(m, 0, seed % 4 == 2 ? 0 : 1, &o, &q[0], &q[1]);
+	typed_connect(m, 0, seed % 4 == 2 ? 0 : 1, &o, q, ah);
 	for (i = 0; i < 2; i++) {
 		h[i] = &m->hca->qp[q[i].slot];
 		if (!chance(40))
 			continue;
-		m->hca->cq[h[i]->scq].chan = m->hca->cq[h[i]->rcq].chan = 2 + i;
+		m->hca->cq[q[i].scq.index].chan = m->hca->cq[q[i].rcq.index].chan = 2 + i;
 	}
 	one_way = (seed & 5) == 5;
 	if (one_way)
 		h[1]->state = QPS_RTR;
-	if (seed % 4 == 2) {
+	if (seed % 4 == 2 && type != QPT_XRC_SEND) {
 		h[1]->rcq = h[0]->scq;
 		h[0]->rcq = h[1]->scq;
 	}
@@ -214,13 +226,32 @@ static void post_recv(struct emu_qp *to)
 		w->sge[0].lkey ^= 0x100;
 }
 
-static void post_send(struct emu_qp *from, struct emu_qp *to)
+static u32 pick_op(void)
 {
 	static const u8 ops[] = { WR_SEND,	    WR_SEND,
 				  WR_SEND_WITH_IMM, WR_RDMA_WRITE,
 				  WR_RDMA_WRITE,    WR_RDMA_WRITE_WITH_IMM,
 				  WR_RDMA_READ,	    WR_ATOMIC_FETCH_AND_ADD };
-	u32 op = ops[pick(chance(10) ? 8 : 6)];
+	u32 rare = type == QPT_RC ? 10 : 1, common = type == QPT_UD ? 3 : 6;
+
+	return ops[pick(chance(rare) ? 8 : common)];
+}
+
+/* Names that XRC and datagrams know: now and then wrong ones. */
+static void name_peer(struct sq_wqe *w, const struct emu_qp *to)
+{
+	typed_name(w, type, to, ah[to == q]);
+	if (chance(1))
+		w->remote_qpn ^= chance(50) ? 1 : 1u << 16;
+	if (chance(2))
+		w->remote_qkey = chance(50) ? 0x80000000u : 1;
+	if (type == QPT_UD && chance(1))
+		w->ah++;
+}
+
+static void post_send(struct emu_qp *from, struct emu_qp *to)
+{
+	u32 op = pick_op();
 	u32 len = chance(60) ? pick(129) : chance(80) ? pick(MTU + 1) : pick(3 * MTU);
 	u32 before = from->sq_prod - m->hca->qp[from->slot].req.una;
 	struct sq_wqe *w;
@@ -233,6 +264,7 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 		len = 2;
 	w = emu_post(m, from, op, from->sq_prod, place(from->client, len), len);
 	emu_remote(m, w, to->client, place(to->client, len + 2 * LINE));
+	name_peer(w, to);
 	/* WRITEs that may wait together: across two lines, which no batch takes. */
 	if (op == WR_RDMA_WRITE && (before || chance(40)))
 		w->remote_addr |= LINE - 1;
@@ -288,7 +320,7 @@ static void leave_behind(struct hca_qp *from, struct hca_qp *to)
 		from->req.retry = 3;
 	}
 	/* a holder that died between the last ACK's commit and the end of its timer */
-	if (chance(5) && straight_is_ready(running, from))
+	if (chance(5) && straight_is_idle(running, from))
 		qp_timer_arm(running, from, m->clock + MSEC + pick(4) * MSEC);
 }
 
@@ -319,7 +351,8 @@ static void disturb(const struct emu_qp *to)
 
 static void work(u32 seed)
 {
-	struct emu_qp *from = &q[one_way ? 0 : pick(2)], *to = from == q ? &q[1] : q;
+	struct emu_qp *from = &q[one_way || type == QPT_XRC_SEND ? 0 : pick(2)],
+		      *to = from == q ? &q[1] : q;
 	u32 n = chance(70) ? 1 : 1 + pick(4), i;
 
 	disturb(to);
@@ -417,7 +450,7 @@ static void test_random_work(void)
 		compare((u32)atol(seed));
 		return;
 	}
-	for (i = 0; i < 16; i++)
+	for (i = 0; i < SEEDS * ARRAY_SIZE(types); i++)
 		compare(i);
 }
 

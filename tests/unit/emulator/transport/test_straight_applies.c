@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Which requests the straight line is for; all others it leaves alone, and nothing has changed. */
+#include "emulator/ring.h"
 #include "emulator/transport/straight.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/engine/emu.h"
+#include "tests/unit/emulator/transport/typed_pair.h"
 
 #define MTU 1024u
 
@@ -16,19 +18,89 @@ static void nothing(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 	(void)peer;
 }
 
-/* apply() connects the QPs of two ports. */
+/* prepare() connects the QPs of two ports. */
 static void between_ports(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
 }
 
-/* apply() makes both QPs UC. */
-static void of_uc(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+/* A message before was dropped half way. */
+static void uc_skips(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
+	peer->resp.flags |= RESP_SKIP;
 }
 
-/* apply() makes the peer's receive one of an SRQ. */
+/* Both completions go to one program, which sees their order. */
+static void uc_to_itself(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->rcq = qp->scq;
+}
+
+static void ud_other_qkey(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->remote_qkey++;
+}
+
+/* The QP's own Q_Key, and not that of the work request. */
+static void ud_own_qkey(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->remote_qkey = 0x80000001;
+}
+
+static void ud_no_ah(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->ah++;
+}
+
+static void ud_no_qp(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->remote_qpn += 1u << 16;
+}
+
+static void ud_to_mcast(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->ah[w->ah].av.dgid[0] = 0xff;
+}
+
+static void ud_other_port(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	m->hca->ah[w->ah].av.dst_port = 2;
+}
+
+static void ud_other_pkey(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->path.pkey ^= 1;
+}
+
+/* Its GRH does not fit. */
+static void ud_short(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	rq_slot(m->c[1].seg, peer, 0)->sge[0].len = IB_GRH_LEN + 7;
+}
+
+static void xrc_no_srq(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->remote_qpn++;
+}
+
+static void xrc_other_domain(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->xrcd++;
+}
+
+/* prepare() makes the peer's receive one of an SRQ. */
 static void to_srq(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -187,55 +259,77 @@ static void long_inline(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer
 	w->total_len = qp->sq_stride - SQ_HDR + 1;
 }
 
-/* Requests, and their surroundings. @applies: the straight line is for them */
+/* Requests, and their surroundings. @applies: the straight line is for them; @type: of QPs */
 static const struct {
 	const char *name;
 	void (*make)(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer);
 	u32 op;
 	u32 len;
 	bool applies;
+	u32 type;
 } cases[] = {
-	{ "a SEND of 2 bytes", nothing, WR_SEND, 2, true },
-	{ "a SEND of 0 bytes", nothing, WR_SEND, 0, true },
-	{ "a SEND of one packet", nothing, WR_SEND, MTU, true },
-	{ "a SEND of two packets", nothing, WR_SEND, MTU + 1, false },
-	{ "a SEND with immediate", nothing, WR_SEND_WITH_IMM, 8, true },
-	{ "a WRITE", nothing, WR_RDMA_WRITE, 8, true },
-	{ "a WRITE of two packets", nothing, WR_RDMA_WRITE, MTU + 1, false },
-	{ "a WRITE with immediate", nothing, WR_RDMA_WRITE_WITH_IMM, 8, true },
-	{ "a READ", nothing, WR_RDMA_READ, 8, false },
-	{ "an atomic", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, false },
-	{ "a fence", fenced, WR_SEND, 8, false },
-	{ "a bad lkey", bad_lkey, WR_SEND, 8, false },
-	{ "a bad rkey", bad_rkey, WR_RDMA_WRITE, 8, false },
-	{ "another PSN", other_psn, WR_SEND, 8, false },
-	{ "the middle of a message", in_message, WR_SEND, 8, false },
-	{ "an outstanding request", outstanding, WR_SEND, 8, false },
-	{ "a request that was begun", begun, WR_SEND, 8, false },
-	{ "an RNR wait", rnr_wait, WR_SEND, 8, false },
-	{ "a rendezvous", rendezvous, WR_SEND, 8, false },
-	{ "the first packet to a peer in RTR", peer_in_rtr, WR_SEND, 8, false },
-	{ "a later packet to a peer in RTR", peer_stays_in_rtr, WR_SEND, 8, true },
-	{ "a SEND by UC", of_uc, WR_SEND, 8, false },
-	{ "a WRITE by UC", of_uc, WR_RDMA_WRITE, 8, false },
-	{ "a SEND to an SRQ", to_srq, WR_SEND, 8, true },
-	{ "a SEND with immediate to an SRQ", to_srq, WR_SEND_WITH_IMM, 8, true },
-	{ "a WRITE with immediate to an SRQ", to_srq, WR_RDMA_WRITE_WITH_IMM, 8, true },
-	{ "a WRITE to a peer with an empty SRQ", to_srq_empty, WR_RDMA_WRITE, 8, true },
-	{ "an empty SRQ", to_srq_empty, WR_SEND, 8, false },
-	{ "the limit of an SRQ", to_srq_limit, WR_SEND, 8, false },
-	{ "an SRQ that matches tags", to_srq_of_tags, WR_SEND, 8, false },
-	{ "a SEND to another port", between_ports, WR_SEND, 8, true },
-	{ "a WRITE to another port", between_ports, WR_RDMA_WRITE, 8, true },
-	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false },
-	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false },
-	{ "a capture", watched, WR_SEND, 8, false },
-	{ "a CQ that was polled since", polled_cq, WR_SEND, 8, true },
-	{ "a CQ that was polled beyond its end", cq_beyond_end, WR_SEND, 8, false },
-	{ "a full send CQ", send_cq_full, WR_RDMA_WRITE, 8, false },
-	{ "a full receive CQ", recv_cq_full, WR_SEND, 8, false },
-	{ "no receive", no_receive, WR_SEND, 8, false },
-	{ "inline data after its slot", long_inline, WR_SEND, 8, false },
+	{ "a SEND of 2 bytes", nothing, WR_SEND, 2, true, QPT_RC },
+	{ "a SEND of 0 bytes", nothing, WR_SEND, 0, true, QPT_RC },
+	{ "a SEND of one packet", nothing, WR_SEND, MTU, true, QPT_RC },
+	{ "a SEND of two packets", nothing, WR_SEND, MTU + 1, false, QPT_RC },
+	{ "a SEND with immediate", nothing, WR_SEND_WITH_IMM, 8, true, QPT_RC },
+	{ "a WRITE", nothing, WR_RDMA_WRITE, 8, true, QPT_RC },
+	{ "a WRITE of two packets", nothing, WR_RDMA_WRITE, MTU + 1, false, QPT_RC },
+	{ "a WRITE with immediate", nothing, WR_RDMA_WRITE_WITH_IMM, 8, true, QPT_RC },
+	{ "a READ", nothing, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "an atomic", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
+	{ "a fence", fenced, WR_SEND, 8, false, QPT_RC },
+	{ "a bad lkey", bad_lkey, WR_SEND, 8, false, QPT_RC },
+	{ "a bad rkey", bad_rkey, WR_RDMA_WRITE, 8, false, QPT_RC },
+	{ "another PSN", other_psn, WR_SEND, 8, false, QPT_RC },
+	{ "the middle of a message", in_message, WR_SEND, 8, false, QPT_RC },
+	{ "an outstanding request", outstanding, WR_SEND, 8, false, QPT_RC },
+	{ "a request that was begun", begun, WR_SEND, 8, false, QPT_RC },
+	{ "an RNR wait", rnr_wait, WR_SEND, 8, false, QPT_RC },
+	{ "a rendezvous", rendezvous, WR_SEND, 8, false, QPT_RC },
+	{ "the first packet to a peer in RTR", peer_in_rtr, WR_SEND, 8, false, QPT_RC },
+	{ "a later packet to a peer in RTR", peer_stays_in_rtr, WR_SEND, 8, true, QPT_RC },
+	{ "a SEND by UC", nothing, WR_SEND, 8, true, QPT_UC },
+	{ "a WRITE by UC", nothing, WR_RDMA_WRITE, 8, true, QPT_UC },
+	{ "a WRITE with immediate by UC", nothing, WR_RDMA_WRITE_WITH_IMM, 8, true, QPT_UC },
+	{ "a SEND of two packets by UC", nothing, WR_SEND, MTU + 1, false, QPT_UC },
+	{ "a UC message after one that was dropped", uc_skips, WR_SEND, 8, false, QPT_UC },
+	{ "two UC completions for one program", uc_to_itself, WR_SEND, 8, false, QPT_UC },
+	{ "a datagram", nothing, WR_SEND, 8, true, QPT_UD },
+	{ "a datagram of 0 bytes", nothing, WR_SEND, 0, true, QPT_UD },
+	{ "a datagram with immediate", nothing, WR_SEND_WITH_IMM, MTU, true, QPT_UD },
+	{ "a WRITE by UD", nothing, WR_RDMA_WRITE, 8, false, QPT_UD },
+	{ "a datagram with another Q_Key", ud_other_qkey, WR_SEND, 8, false, QPT_UD },
+	{ "a datagram with its QP's Q_Key", ud_own_qkey, WR_SEND, 8, true, QPT_UD },
+	{ "a datagram without an address", ud_no_ah, WR_SEND, 8, false, QPT_UD },
+	{ "a datagram to no QP", ud_no_qp, WR_SEND, 8, false, QPT_UD },
+	{ "a datagram to a group", ud_to_mcast, WR_SEND, 8, false, QPT_UD },
+	{ "a datagram to another port", ud_other_port, WR_SEND, 8, false, QPT_UD },
+	{ "a datagram of another partition", ud_other_pkey, WR_SEND, 8, false, QPT_UD },
+	{ "a datagram that is too long", ud_short, WR_SEND, 8, false, QPT_UD },
+	{ "a SEND by XRC", nothing, WR_SEND, 8, true, QPT_XRC_SEND },
+	{ "a WRITE by XRC", nothing, WR_RDMA_WRITE, 8, true, QPT_XRC_SEND },
+	{ "a WRITE with immediate by XRC", nothing, WR_RDMA_WRITE_WITH_IMM, 8, true, QPT_XRC_SEND },
+	{ "no SRQ of an XRC domain", xrc_no_srq, WR_RDMA_WRITE, 8, false, QPT_XRC_SEND },
+	{ "an SRQ of another XRC domain", xrc_other_domain, WR_SEND, 8, false, QPT_XRC_SEND },
+	{ "a SEND to an SRQ", to_srq, WR_SEND, 8, true, QPT_RC },
+	{ "a SEND with immediate to an SRQ", to_srq, WR_SEND_WITH_IMM, 8, true, QPT_RC },
+	{ "a WRITE with immediate to an SRQ", to_srq, WR_RDMA_WRITE_WITH_IMM, 8, true, QPT_RC },
+	{ "a WRITE to a peer with an empty SRQ", to_srq_empty, WR_RDMA_WRITE, 8, true, QPT_RC },
+	{ "an empty SRQ", to_srq_empty, WR_SEND, 8, false, QPT_RC },
+	{ "the limit of an SRQ", to_srq_limit, WR_SEND, 8, false, QPT_RC },
+	{ "an SRQ that matches tags", to_srq_of_tags, WR_SEND, 8, false, QPT_RC },
+	{ "a SEND to another port", between_ports, WR_SEND, 8, true, QPT_RC },
+	{ "a WRITE to another port", between_ports, WR_RDMA_WRITE, 8, true, QPT_RC },
+	{ "a peer of another QP", peer_of_another, WR_SEND, 8, false, QPT_RC },
+	{ "no right to write", no_right, WR_RDMA_WRITE, 8, false, QPT_RC },
+	{ "a capture", watched, WR_SEND, 8, false, QPT_RC },
+	{ "a CQ that was polled since", polled_cq, WR_SEND, 8, true, QPT_RC },
+	{ "a CQ that was polled beyond its end", cq_beyond_end, WR_SEND, 8, false, QPT_RC },
+	{ "a full send CQ", send_cq_full, WR_RDMA_WRITE, 8, false, QPT_RC },
+	{ "a full receive CQ", recv_cq_full, WR_SEND, 8, false, QPT_RC },
+	{ "no receive", no_receive, WR_SEND, 8, false, QPT_RC },
+	{ "inline data after its slot", long_inline, WR_SEND, 8, false, QPT_RC },
 };
 
 /* The parts of memory that a request changes. */
@@ -264,34 +358,48 @@ static void state_take(struct state *s)
 	memcpy(s->mem, m->c[1].mem, sizeof(s->mem));
 }
 
-/* Return: whether the straight line applied. *same: nothing has changed, if it did not. */
-static bool apply(u32 i, bool *same)
+/* The request of a case, posted; the receive for it, too. */
+static struct sq_wqe *prepare(u32 i)
 {
-	static struct state before, after;
 	struct emu_conn o = emu_conn_defaults;
-	struct hca_qp *qp, *peer;
 	struct sq_wqe *w;
-	bool done;
+	u32 ah[2] = { 0, 0 };
 
 	m = emu_new(1);
 	emu_port_add(m);
 	o.port_b = cases[i].make == between_ports ? 2 : 1;
 	o.srq = cases[i].make == to_srq || cases[i].make == to_srq_limit ||
 		cases[i].make == to_srq_empty || cases[i].make == to_srq_of_tags;
-	if (cases[i].make == of_uc)
-		o.type = QPT_UC;
-	emu_connect(m, 0, 1, &o, &q[0], &q[1]);
-	qp = &m->hca->qp[q[0].slot];
-	peer = &m->hca->qp[q[1].slot];
+	o.type = cases[i].type;
+	typed_connect(m, 0, 1, &o, q, ah);
 	emu_fill(m->c[0].mem, 4 * MTU, 5);
 	emu_recv(m, &q[1], 1, m->c[1].mem, 4 * MTU);
 	w = emu_post(m, &q[0], cases[i].op, 1, m->c[0].mem, cases[i].len);
 	emu_remote(m, w, 1, m->c[1].mem);
-	cases[i].make(w, qp, peer);
+	typed_name(w, o.type, &q[1], ah[0]);
+	return w;
+}
+
+static bool send_straight(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
+{
+	if (straight_is_ready(e, qp))
+		return straight_send(e, qp, seg);
+	return straight_is_other_ready(e, qp) && straight_send_other(e, qp, seg);
+}
+
+/* Return: whether the straight line applied. *same: nothing has changed, if it did not. */
+static bool apply(u32 i, bool *same)
+{
+	static struct state before, after;
+	struct sq_wqe *w = prepare(i);
+	struct hca_qp *qp = &m->hca->qp[q[0].slot];
+	bool done;
+
+	cases[i].make(w, qp, &m->hca->qp[q[1].slot]);
 	emu_publish(m, &q[0]);
 	CU_ASSERT_TRUE_FATAL(engine_try(&m->c[0].e));
 	state_take(&before);
-	done = straight_is_ready(&m->c[0].e, qp) && straight_send(&m->c[0].e, qp, m->c[0].seg);
+	done = send_straight(&m->c[0].e, qp, m->c[0].seg);
 	state_take(&after);
 	*same = done || !memcmp(&before, &after, sizeof(before));
 	emu_free(m);
