@@ -129,6 +129,22 @@ def lending(samples, limit):
            True)
 
 
+def ucx(samples):
+    """The same for UCX over RC: its limits are UCX's own shared memory. Without ucx_perftest there are no samples."""
+    gbs = PERFTEST_MB / 1e9
+    for name, text, unit, factor, bar, at_most in (
+            ("tag_lat", "tag_lat, 8 B", "us", 1, 2, True), ("put_lat", "ucp_put_lat, 8 B", "us", 1, 5, True),
+            ("get", "ucp_get, 8 B", "us", 1, 40, True), ("fadd", "ucp_fadd, 8 B", "us", 1, 40, True),
+            ("rate_64", "tag_bw, 64 B", "M/s", 1e-6, 0.4, False), ("bw_65536", "tag_bw, 64 KiB", "GB/s", gbs, 1.2, False),
+            ("bw_1048576", "tag_bw, 1 MiB", "GB/s", gbs, 1.2, False)):
+        if f"shm_ucx_{name}" not in samples:
+            continue
+        limit = statistics.median(samples[f"shm_ucx_{name}"]) * factor
+        for kind, program in ("", "UCX"), ("lent_", "UCX, --lend"):
+            yield (f"{kind}ucx_{name}", f"{program}: {text}", unit, factor, limit, "UCX's posix,cma", bar * limit,
+                   at_most)
+
+
 def captured(samples):
     """The same for what is captured: its limits are the same without a capture."""
     for size in 65536, 1048576:
@@ -237,7 +253,8 @@ def main():
     for name, text, unit, factor, lim, lim_name, target, at_most in (
             *measures(limit, statistics.median(samples["true"]),
                       statistics.median(samples["send_lat"]) if "send_lat" in samples else 0),
-            *between_nodes(samples), *lending(samples, limit), *captured(samples), *sealed(samples), *roce(samples),
+            *between_nodes(samples), *ucx(samples), *lending(samples, limit), *captured(samples),
+            *sealed(samples), *roce(samples),
             *beside_many(samples),
             *instructions(samples), *tapped()):
         value = Figure(samples[name], factor) if name in samples else None
