@@ -5,7 +5,7 @@
 # a thread, so its memory is lent only where RDMAEMU_LEND=1 asks for that: those are samples of their own. Without
 # ucx_perftest nothing is measured.
 
-# What is measured: name, field of the result, counted from its end, program's test, bytes, times
+# Each test: its name, the field of the result line, counted from its end, -t of ucx_perftest, bytes, iterations
 UCX_TESTS=(
 	'tag_lat 4 tag_lat 8 50000'
 	'put_lat 4 ucp_put_lat 8 50000'
