@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: what a request in a straight line takes: struct straight, and how its parts are found. Only
- * straight.c includes this. Nothing here changes anything but a struct straight, and the engine's
- * copies of how far a program has read its CQ and how many receives it has posted. Functions return
- * false if the request is one for the requester's steps.
+ * straight.c and straight_commit.h include this. Nothing here changes anything but a struct
+ * straight, and the engine's copies of how far a program has read its CQ and how many receives it
+ * has posted. Functions return false if the request is one for the requester's steps.
  */
 #ifndef EMULATOR_TRANSPORT_STRAIGHT_TAKE_H
 #define EMULATOR_TRANSPORT_STRAIGHT_TAKE_H
@@ -30,7 +30,7 @@ struct straight_address {
  * only, so that the compiler keeps it in registers.
  * @type: enum ib_qp_type of @qp: RC, UC, XRC_SEND or UD
  * @peer_seg: that of the client with the receive; for XRC it may be another one than the peer's
- * @write: an RDMA WRITE, with or without immediate; otherwise a SEND
+ * @write: an RDMA WRITE, with or without immediate; @read: an RDMA READ; otherwise a SEND
  * @slot: in the ring, which the program can still write to: each field is read once
  * @flags: enum ib_send_flags; @imm: with immediate
  * @va, @rkey: of a WRITE
@@ -59,6 +59,7 @@ struct straight {
 	u32 flags;
 	u32 len;
 	bool write;
+	bool read;
 	bool imm;
 	bool recv;
 	bool shared;
@@ -121,6 +122,36 @@ static inline struct hca_qp *straight_take_address(struct engine *e, const struc
 	if (qkey != peer->attr.qkey)
 		return NULL;
 	return peer->state >= QPS_RTR && peer->state <= QPS_SQE ? peer : NULL;
+}
+
+/* A READ's WQE, and its memory on both sides: as wqe_check(), resp_read(), response_place(). */
+straight_inline bool straight_take_read(struct engine *e, struct straight *t, struct hca_mem *src,
+					struct hca_mem *dst)
+{
+	const struct hca_qp *qp = t->qp, *peer = t->peer;
+	const struct sq_wqe *w = t->slot;
+	u32 n = load_relaxed(&w->num_sge), bad;
+	const struct hca_mr *mr;
+	u64 len;
+
+	t->flags = load_relaxed(&w->send_flags);
+	t->signaled = t->flags & SEND_SIGNALED;
+	if ((load_relaxed(&w->hw) & SQ_HW_INLINE) || (t->flags & SEND_FENCE) || n > qp->max_sge ||
+	    n > lim_of(t->hca, qp->dev)->max_sge_rd || !qp->attr.max_rd_atomic ||
+	    !peer->attr.max_dest_rd_atomic || !(peer->attr.access & ACC_REMOTE_READ))
+		return false;
+	if (mem_local(t->hca, qp->pd, w->sge, n, ACC_LOCAL_WRITE, ~0ULL, dst, &len, &bad))
+		return false;
+	mr = mr_remote(t->hca, peer, peer->pd, load_relaxed(&w->rkey), ACC_REMOTE_READ);
+	if (!mr || !len || len > qp->mtu || qp->mtu != peer->mtu || len > qp->max_msg ||
+	    !mr_translate(mr, load_relaxed(&w->remote_addr), len, &src->iov[0]))
+		return false;
+	t->len = (u32)len;
+	src->client = mr_owner(t->hca, mr);
+	src->kind = MEM_VM;
+	src->n = 1;
+	/* The copy from memory of the peer's process finds out whether that still lives. */
+	return src->client == peer->client - 1 || seg_of(e, peer->client);
 }
 
 /* The WQE: as wqe_check(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * DOC: one work request, or one poll, at a time, for callgrind to count.
- *	post_cost send|write|poll-none|poll-one|send-uc|write-uc|send-ud|
+ *	post_cost send|write|read|fadd|poll-none|poll-one|send-uc|write-uc|send-ud|
  *		  send-xrc|write-xrc COUNT
  *
  * Two programs with a queue pair each, RC unless the name says otherwise. The peer has posted its
@@ -22,6 +22,7 @@
 #define SIZE	  2
 #define COUNT_MAX 8000
 #define QKEY	  0x11111111
+#define ACCESS	  (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 /* @type: of the poster's queue pair; @xrcd, @srq: with XRC; @ah: with UD */
 struct side {
@@ -34,7 +35,7 @@ struct side {
 	struct ibv_qp *qp;
 	struct ibv_ah *ah;
 	struct ibv_mr *mr;
-	char buf[4096];
+	char buf[4096] __attribute__((aligned(64)));
 };
 
 /* Where a side's queue pair and memory are. */
@@ -108,10 +109,9 @@ static struct place side_open(struct side *s, int count, bool posts)
 	s->cq = ibv_create_cq(s->ctx, count + 16, NULL, NULL, 0);
 	must(!s->pd || !s->cq, "ibv_alloc_pd or ibv_create_cq");
 	side_create_qp(s, count, posts);
-	s->mr = ibv_reg_mr(s->pd, s->buf, sizeof(s->buf),
-			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	s->mr = ibv_reg_mr(s->pd, s->buf, sizeof(s->buf), ACCESS | IBV_ACCESS_LOCAL_WRITE);
 	must(!s->mr, "ibv_reg_mr");
-	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	attr.qp_access_flags = ACCESS;
 	must(ibv_modify_qp(s->qp, &attr,
 			   IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 				   (s->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS)),
@@ -201,6 +201,12 @@ static void post_one(struct side *s, const struct place *to, enum ibv_wr_opcode 
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		sge.length = sizeof(uint64_t);
+		wr.wr.atomic.remote_addr = to->addr;
+		wr.wr.atomic.rkey = to->rkey;
+		wr.wr.atomic.compare_add = 1;
+	}
 	if (s->ah) {
 		wr.wr.ud.ah = s->ah;
 		wr.wr.ud.remote_qpn = to->qpn;
@@ -223,6 +229,8 @@ static const struct work {
 	{ "write", IBV_QPT_RC, IBV_WR_RDMA_WRITE, false },
 	{ "poll-none", IBV_QPT_RC, IBV_WR_SEND, true },
 	{ "poll-one", IBV_QPT_RC, IBV_WR_SEND, false },
+	{ "read", IBV_QPT_RC, IBV_WR_RDMA_READ, false },
+	{ "fadd", IBV_QPT_RC, IBV_WR_ATOMIC_FETCH_AND_ADD, false },
 	{ "send-uc", IBV_QPT_UC, IBV_WR_SEND, false },
 	{ "write-uc", IBV_QPT_UC, IBV_WR_RDMA_WRITE, false },
 	{ "send-ud", IBV_QPT_UD, IBV_WR_SEND, false },

@@ -196,6 +196,7 @@ def beside_many(samples):
 def instructions(samples):
     """The same for what callgrind counts; without valgrind there are no samples. Other types are beside RC."""
     for name, text, target in (("send", "instructions: SEND, 2 B", 900), ("write", "instructions: WRITE, 2 B", 800),
+                               ("read", "instructions: READ, 2 B", None), ("fadd", "instructions: fetch and add", None),
                                ("poll_none", "instructions: empty poll", 25),
                                ("poll_one", "instructions: poll, one entry", 120)):
         if f"instructions_{name}" in samples:

@@ -231,10 +231,11 @@ static u32 pick_op(void)
 	static const u8 ops[] = { WR_SEND,	    WR_SEND,
 				  WR_SEND_WITH_IMM, WR_RDMA_WRITE,
 				  WR_RDMA_WRITE,    WR_RDMA_WRITE_WITH_IMM,
+				  WR_RDMA_READ,	    WR_RDMA_READ,
 				  WR_RDMA_READ,	    WR_ATOMIC_FETCH_AND_ADD };
-	u32 rare = type == QPT_RC ? 10 : 1, common = type == QPT_UD ? 3 : 6;
+	u32 rare = type == QPT_RC ? 40 : 1, common = type == QPT_UD ? 3 : 6;
 
-	return ops[pick(chance(rare) ? 8 : common)];
+	return ops[pick(chance(rare) ? ARRAY_SIZE(ops) : common)];
 }
 
 /* Names that XRC and datagrams know: now and then wrong ones. */
@@ -275,6 +276,12 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 	w->imm = pick(1u << 30);
 	w->send_flags = (u8)((chance(70) ? SEND_SIGNALED : 0) | (chance(20) ? SEND_SOLICITED : 0) |
 			     (chance(5) ? SEND_FENCE : 0));
+	if (len > 8 && op == WR_RDMA_READ && chance(20)) { /* to two pieces */
+		w->num_sge = 2;
+		w->sge[0].len = len / 3;
+		w->sge[1] = w->sge[0];
+		w->sge[1].len = len - len / 3;
+	}
 	if (len <= SQ_MIN_DATA && chance(60) && op <= WR_SEND_WITH_IMM) {
 		w->hw = SQ_HW_INLINE;
 		w->num_sge = 0;

@@ -205,6 +205,18 @@ static void no_right(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 	peer->attr.access = 0;
 }
 
+static void no_reads(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	qp->attr.max_rd_atomic = 0;
+}
+
+static void no_peer_reads(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	peer->attr.max_dest_rd_atomic = 0;
+}
+
 static void watched(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -276,7 +288,18 @@ static const struct {
 	{ "a WRITE", nothing, WR_RDMA_WRITE, 8, true, QPT_RC },
 	{ "a WRITE of two packets", nothing, WR_RDMA_WRITE, MTU + 1, false, QPT_RC },
 	{ "a WRITE with immediate", nothing, WR_RDMA_WRITE_WITH_IMM, 8, true, QPT_RC },
-	{ "a READ", nothing, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ", nothing, WR_RDMA_READ, 8, true, QPT_RC },
+	{ "a READ of one packet", nothing, WR_RDMA_READ, MTU, true, QPT_RC },
+	{ "a READ of two packets", nothing, WR_RDMA_READ, MTU + 1, false, QPT_RC },
+	{ "a READ of 0 bytes", nothing, WR_RDMA_READ, 0, false, QPT_RC },
+	{ "a READ with a fence", fenced, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ with a bad lkey", bad_lkey, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ with a bad rkey", bad_rkey, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ without a right", no_right, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ that its QP has no place for", no_reads, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ that the peer has no place for", no_peer_reads, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ with a full send CQ", send_cq_full, WR_RDMA_READ, 8, false, QPT_RC },
+	{ "a READ by XRC", nothing, WR_RDMA_READ, 8, false, QPT_XRC_SEND },
 	{ "an atomic", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
 	{ "a fence", fenced, WR_SEND, 8, false, QPT_RC },
 	{ "a bad lkey", bad_lkey, WR_SEND, 8, false, QPT_RC },
