@@ -86,6 +86,7 @@ static bool rounds_run_until_lent(void)
 struct worker {
 	pthread_t thread;
 	int index;
+	bool waits; /* it has begun to */
 	int fd[2];
 	uint64_t count;
 	int err; /* the first one that the program should not see */
@@ -96,7 +97,7 @@ static void workers_start(struct worker *w, int n, void *(*fn)(void *))
 {
 	set_stop(false);
 	for (int i = 0; i < n; i++) {
-		w[i].index = i;
+		w[i].index += i;
 		if (pthread_create(&w[i].thread, NULL, fn, &w[i]))
 			die("pthread_create");
 	}
@@ -297,12 +298,13 @@ static void *wait_often(void *arg)
 {
 	struct worker *w = arg;
 
-	while (!should_stop() && !w->err) {
+	__atomic_store_n(&w->waits, true, __ATOMIC_RELEASE);
+	do {
 		errno = 0;
 		if (!waits[w->index].fn(w))
 			w->err = errno ? errno : EBADMSG;
 		w->count++;
-	}
+	} while (!should_stop() && !w->err);
 	return NULL;
 }
 
@@ -315,6 +317,10 @@ static void test_waits(void)
 		if (pipe(w[i].fd))
 			die("pipe: %s", strerror(errno));
 	workers_start(w, WAITS, wait_often);
+	/* On a busy machine the rounds could else be over before some threads have begun. */
+	for (int i = 0; i < WAITS; i++)
+		while (!__atomic_load_n(&w[i].waits, __ATOMIC_ACQUIRE))
+			usleep(100);
 	good = rounds_run_until_lent();
 	set_stop(true);
 	for (int i = 0; i < WAITS; i++) {
@@ -341,7 +347,6 @@ static void test_limit(void)
 	int rounds = 0;
 
 	workers_start(&w, 1, wait_often);
-	w.index = 1;
 	do {
 		rounds += rounds_run(1);
 		n = __atomic_load_n(&w.count, __ATOMIC_RELAXED);
