@@ -9,37 +9,75 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SEED_POLLS  200000
-#define SEED_ROUNDS 64
+#define SEED_POLLS    200000u
+#define SEED_MEETINGS 20u
+#define SEED_PATIENCE 500u /* times as many polls until that */
+#define SEED_ROUNDS   64
 
 /*
  * Two threads poll a CQ that was created for one; those of the twin take turns. Each polls until
  * the other has finished, too: where there is one CPU for both, the first could else be through
- * before the second runs.
+ * before the second runs. There, they are in a poll at the same time only if one is preempted in
+ * it, so both go on until that has happened some times.
  */
 struct seed_pollers {
 	struct ibv_cq *cq;
 	bool take_turns;
 	pthread_mutex_t turn;
 	pthread_barrier_t start;
-	atomic_int polling;
+	atomic_uint polling;
+	atomic_uint in[2]; /* the number of the poll that each is in; 0: none */
+	atomic_uint meetings; /* polls that one was in when the other one began */
 };
+
+/** struct seed_poller - a thread of them. @met: the latest poll of the other one that it met */
+struct seed_poller {
+	struct seed_pollers *all;
+	unsigned int index;
+	unsigned int met;
+};
+
+static void seed_poll_once(struct seed_poller *me, unsigned int number)
+{
+	struct seed_pollers *p = me->all;
+	unsigned int other;
+	struct ibv_wc wc;
+
+	if (p->take_turns)
+		pthread_mutex_lock(&p->turn);
+	atomic_store(&p->in[me->index], number);
+	other = atomic_load(&p->in[!me->index]);
+	if (other && other != me->met) {
+		me->met = other;
+		atomic_fetch_add(&p->meetings, 1);
+	}
+	ibv_poll_cq(p->cq, 1, &wc);
+	atomic_store(&p->in[me->index], 0);
+	if (p->take_turns)
+		pthread_mutex_unlock(&p->turn);
+}
+
+static bool seed_polled_enough(struct seed_pollers *p, unsigned int n)
+{
+	if (p->take_turns || atomic_load(&p->meetings) >= SEED_MEETINGS)
+		return n >= SEED_POLLS;
+	return n >= SEED_PATIENCE * SEED_POLLS;
+}
 
 static void *seed_poll_much(void *arg)
 {
-	struct seed_pollers *p = arg;
-	struct ibv_wc wc;
-	int i;
+	struct seed_poller *me = arg;
+	struct seed_pollers *p = me->all;
+	bool enough = false;
+	unsigned int i;
 
 	pthread_barrier_wait(&p->start);
-	for (i = 0; i < SEED_POLLS || atomic_load(&p->polling); i++) {
-		if (p->take_turns)
-			pthread_mutex_lock(&p->turn);
-		ibv_poll_cq(p->cq, 1, &wc);
-		if (p->take_turns)
-			pthread_mutex_unlock(&p->turn);
-		if (i == SEED_POLLS - 1)
+	for (i = 1; !enough || atomic_load(&p->polling); i++) {
+		seed_poll_once(me, i);
+		if (!enough && seed_polled_enough(p, i)) {
+			enough = true;
 			atomic_fetch_sub(&p->polling, 1);
+		}
 	}
 	return NULL;
 }
@@ -47,12 +85,13 @@ static void *seed_poll_much(void *arg)
 static void seed_poll_by_two(struct seed *s, struct ibv_cq *cq)
 {
 	struct seed_pollers p = { .cq = cq, .take_turns = !s->wrong, .polling = 2 };
+	struct seed_poller own = { .all = &p }, its = { .all = &p, .index = 1 };
 	pthread_t other;
 
 	pthread_mutex_init(&p.turn, NULL);
 	pthread_barrier_init(&p.start, NULL, 2);
-	seed_must(!pthread_create(&other, NULL, seed_poll_much, &p), "thread");
-	seed_poll_much(&p);
+	seed_must(!pthread_create(&other, NULL, seed_poll_much, &its), "thread");
+	seed_poll_much(&own);
 	pthread_join(other, NULL);
 	pthread_barrier_destroy(&p.start);
 }
