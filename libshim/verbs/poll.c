@@ -31,6 +31,7 @@
 #include "libshim/verbs/objects.h"
 #include "libshim/verbs/qp.h"
 #include "libshim/verbs/queue.h"
+#include "libshim/verbs/recv_place.h"
 #include "libshim/verbs/srq.h"
 
 #define IDLE_POLLS   32 /* empty polls between two reads of the token's cache line */
@@ -48,74 +49,6 @@ static inline struct cqe *cq_entry(const struct shim_cq *cq, u32 i)
 const struct cqe *shim_cq_peek(const struct shim_cq *cq)
 {
 	return cq_entry(cq, cq->cons);
-}
-
-/** sge_write_fn - write bytes at offset @at of a list's entry. */
-typedef void (*sge_write_fn)(const struct wq_sge *sge, u32 at, const u8 *from, u32 n);
-
-/** struct spot - the place of the next byte in a receive's scatter list. */
-struct spot {
-	const struct rq_wqe *w;
-	sge_write_fn write;
-	u32 max_sge;
-	u32 i;
-	u32 at;
-};
-
-/* The last byte last. */
-static inline void sge_write(const struct wq_sge *sge, u32 at, const u8 *from, u32 n)
-{
-	u8 *to = shim_mr_shadow_find(sge->lkey, ~0u, ACC_LOCAL_WRITE, sge->addr + at, n);
-
-	if (likely(to)) {
-		memcpy(to, from, n - 1);
-		store_release(&to[n - 1], from[n - 1]);
-	}
-}
-
-static void recv_place_part(struct spot *p, const u8 *from, u32 left)
-{
-	const struct wq_sge *sge;
-	u32 n;
-
-	for (; left && p->i < p->w->num_sge && p->i < p->max_sge; p->i++, p->at = 0) {
-		sge = &p->w->sge[p->i];
-		n = min_u32(sge->len - p->at, left);
-		if (!n)
-			continue;
-		p->write(sge, p->at, from, n);
-		left -= n;
-		from += n;
-		p->at += n;
-		if (p->at < sge->len)
-			return;
-	}
-}
-
-/* Copy an entry's data to the buffers of its receive: a datagram's GRH, and the payload. */
-static void recv_place_parts(const struct rq_wqe *w, u32 max_sge, const struct cqe *e,
-			     sge_write_fn write)
-{
-	struct spot p = { .w = w, .write = write, .max_sge = max_sge };
-	u32 len = e->byte_len;
-
-	if (e->flags & CQE_GRH) {
-		recv_place_part(&p, e->grh, IB_GRH_LEN);
-		len = len > IB_GRH_LEN ? len - IB_GRH_LEN : 0;
-	}
-	if (e->flags & CQE_HAS_DATA)
-		recv_place_part(&p, e->data, min_u32(len, CQE_INLINE_MAX));
-}
-
-static void recv_place_data(const struct rq_wqe *w, u32 max_sge, const struct cqe *e)
-{
-	u32 len = min_u32(e->byte_len, CQE_INLINE_MAX);
-
-	/* The common case: payload alone, which fits into the first entry. */
-	if (likely(!(e->flags & CQE_GRH) && len && w->num_sge && max_sge && len <= w->sge->len))
-		sge_write(w->sge, 0, e->data, len);
-	else
-		recv_place_parts(w, max_sge, e, sge_write);
 }
 
 /*
