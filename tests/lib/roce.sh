@@ -39,6 +39,27 @@ wires_have_lost_nothing() {
 	done
 }
 
+# sender_start ARGS... - start ib_send_bw at both ends, in the background: B sends. SERVER and CLIENT are the processes
+sender_start() {
+	local port
+	port=$(free_port)
+	RDMAEMU_DIR=$TEST_DIR/a "${IN_A[@]}" "$RDMAEMU" run -- ib_send_bw "$@" -x $GID -p "$port" \
+		>"$TEST_DIR/server.out" 2>&1 </dev/null &
+	SERVER=$!
+	"${IN_A[@]}" "$T/sys_port" wait "$port" $SERVER $((60 * SLOW * PATIENCE))
+	RDMAEMU_DIR=$TEST_DIR/b "${IN_B[@]}" "$RDMAEMU" run -- ib_send_bw "$@" -x $GID -p "$port" $OOB \
+		>"$TEST_DIR/client.out" 2>&1 </dev/null &
+	CLIENT=$!
+}
+
+# sender_end STATUS - kill both, and return STATUS; with their outputs if it is not 0
+sender_end() {
+	kill -KILL "$CLIENT" "$SERVER" 2>/dev/null
+	wait "$CLIENT" "$SERVER" 2>/dev/null
+	[ "$1" = 0 ] || cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
+	return "$1"
+}
+
 # mckey_across GROUP A B [ARGS...] - whether a member on A, at address A, receives what B sends to the group from B
 # SEND_BY=	runs the sender, on_b if not set
 mckey_across() {

@@ -23,35 +23,23 @@ more_than() {
 }
 
 # Datagrams of UC and UD need no answer, so B's program goes on without its fabric process.
-# sends_alone TYPE SIZE ARGS... - whether A receives what it sends then
+# sends_alone ARGS... - whether A receives what it sends then
 sends_alone() {
-	local port server client ret=0
-	port=$(free_port)
-	set -- "$1" "$2" "${*:3}"
-	# shellcheck disable=SC2086
-	RDMAEMU_DIR=$TEST_DIR/a "${IN_A[@]}" "$RDMAEMU" run -- ib_send_bw -c "$1" -s "$2" $3 -D 60 -x $GID -p "$port" \
-		>"$TEST_DIR/server.out" 2>&1 </dev/null &
-	server=$!
-	"${IN_A[@]}" "$T/sys_port" wait "$port" $server $((60 * SLOW * PATIENCE))
-	# shellcheck disable=SC2086
-	RDMAEMU_DIR=$TEST_DIR/b "${IN_B[@]}" "$RDMAEMU" run -- ib_send_bw -c "$1" -s "$2" $3 -D 60 -x $GID -p "$port" $OOB \
-		>"$TEST_DIR/client.out" 2>&1 </dev/null &
-	client=$!
+	local ret=0
+	sender_start "$@" -D 60
 	wait_for 20 more_than $(($(received) + 1000)) || ret=1
 	kill -STOP "$process"
 	sleep 0.2
 	wait_for 20 more_than $(($(received) + 1000)) || ret=2
 	kill -CONT "$process"
-	kill -KILL $client $server
-	wait $client $server 2>/dev/null
-	[ $ret = 0 ] || { echo "status $ret"; cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"; }
-	return $ret
+	[ $ret = 0 ] || echo "status $ret"
+	sender_end $ret
 }
 for type in UC UD; do
-	check "a program sends $type messages of one packet without its fabric process" sends_alone $type 64
+	check "a program sends $type messages of one packet without its fabric process" sends_alone -c $type -s 64
 done
-check "and UC messages of several" sends_alone UC 30000
-check "and UC messages that are posted in lists" sends_alone UC 64 -l 8
+check "and UC messages of several" sends_alone -c UC -s 30000
+check "and UC messages that are posted in lists" sends_alone -c UC -s 64 -l 8
 check "all datagrams were good" wires_have_lost_nothing
 
 # The same with RC, where the fabric process sends again what was lost.

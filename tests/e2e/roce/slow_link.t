@@ -25,27 +25,16 @@ has_sent() {
 # sends_each_once RATE PACKETS ARGS... - whether ib_send_bw sends so many packets and no more. Its receiver may lose
 # some where it gets no CPU: then it would not end by itself.
 sends_each_once() {
-	local rate=$1 packets=$2 port server client ret=0 before
+	local rate=$1 packets=$2 ret=0 before
 	shift 2
 	"${IN_B[@]}" tc qdisc replace dev veth1 root tbf rate "$rate" burst 64kb limit 256mb || return
-	port=$(free_port)
 	before=$(sent)
-	RDMAEMU_DIR=$TEST_DIR/a "${IN_A[@]}" "$RDMAEMU" run -- ib_send_bw -c UC "$@" -x $GID -p "$port" \
-		>"$TEST_DIR/server.out" 2>&1 </dev/null &
-	server=$!
-	"${IN_A[@]}" "$T/sys_port" wait "$port" $server $((60 * SLOW * PATIENCE))
-	RDMAEMU_DIR=$TEST_DIR/b "${IN_B[@]}" "$RDMAEMU" run -- ib_send_bw -c UC "$@" -x $GID -p "$port" $OOB \
-		>"$TEST_DIR/client.out" 2>&1 </dev/null &
-	client=$!
+	sender_start -c UC "$@"
 	wait_for 10 has_sent $((before + packets)) || ret=1
 	sleep 0.2
 	[ "$(sent)" = $((before + packets)) ] || ret=1
-	kill -KILL $client $server 2>/dev/null
-	wait $client $server 2>/dev/null
-	[ $ret = 0 ] && return
-	echo "$(($(sent) - before)) packets were sent, not $packets"
-	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
-	return 1
+	[ $ret = 0 ] || echo "$(($(sent) - before)) packets were sent, not $packets"
+	sender_end $ret
 }
 
 if ! "${IN_B[@]}" tc qdisc replace dev veth1 root tbf rate 100mbit burst 64kb limit 256mb 2>/dev/null; then
