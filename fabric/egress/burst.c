@@ -11,7 +11,7 @@
 /* A payload in packets of the smallest path MTU needs that, with headers, ICRCs and alignment. */
 static u64 payload_room(u32 data_max)
 {
-	return ALIGN_UP((u64)data_max / MTU_MIN * (MTU_MIN + ROCE_HDR_MAX) + 2 * EGRESS_ALIGN,
+	return ALIGN_UP((u64)data_max / MTU_MIN * (MTU_MIN + ROCE_HDR_MAX) + 2ull * EGRESS_ALIGN,
 			(u64)EGRESS_ALIGN);
 }
 

@@ -40,7 +40,7 @@ static void capture_address(const struct roce_pkt *r, bool source, char text[LAD
 	const u8 *gid = source ? r->sgid : r->dgid;
 
 	if (r->net == ROCE_IB)
-		snprintf(text, LADDER_NAME, "LID %u", source ? r->slid : r->dlid);
+		snprintf(text, LADDER_NAME, "LID %u", (u32)(source ? r->slid : r->dlid));
 	else if (r->net == ROCE_IP4)
 		inet_ntop(AF_INET, gid + 12, text, LADDER_NAME);
 	else

@@ -43,7 +43,7 @@ static void capture_put_address(const struct roce_pkt *r, bool source, char *tex
 	const u8 *gid = source ? r->sgid : r->dgid;
 
 	if (r->net == ROCE_IB)
-		snprintf(text, size, "LID %u", source ? r->slid : r->dlid);
+		snprintf(text, size, "LID %u", (u32)(source ? r->slid : r->dlid));
 	else if (r->net == ROCE_IP4)
 		inet_ntop(AF_INET, gid + 12, text, (socklen_t)size);
 	else
