@@ -62,7 +62,7 @@ FABRIC_SRC   := $(call sources,fabric)
 SHIM_SRC     := $(call sources,libshim)
 # Copying between processes, sending by a wire, and what programs need, is the same for both sides.
 SHARED_SRC   := $(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c rlimit.c seg_map.c program.c preload.c) \
-	$(call sources,fabric/egress) fabric/packet/frame.c $(filter-out %_parse.c,$(wildcard traces/formats/roce_*.c))
+	$(call sources,fabric/egress fabric/ingress fabric/packet) $(wildcard traces/formats/roce*.c)
 
 REPLAY_SRC   := $(call sources,traces/replay)
 

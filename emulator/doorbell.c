@@ -67,12 +67,36 @@ bool poller_brought(struct seg_hdr *seg)
 	return load_seq_cst(&seg->napping) && exchange(&seg->napping, 0);
 }
 
+/*
+ * A queue pair of a program that receives has got an answer: the program runs it itself, unless it
+ * waits in the fabric process. Return: whether it will.
+ */
+static bool engine_note_answered(struct engine *e, u32 client, u32 slot)
+{
+	u32 i;
+
+	if (client != e->self)
+		return false;
+	if (e->hca->qp[slot].stalled) {
+		e->relays = true;
+		return false;
+	}
+	for (i = 0; i < e->n_answered; i++)
+		if (e->answered[i] == slot)
+			return true;
+	if (i == ENGINE_ANSWERED)
+		return false;
+	e->answered[e->n_answered++] = slot;
+	return true;
+}
+
 void engine_ring(struct engine *e, u32 client, u32 slot)
 {
 	struct seg_hdr *seg;
 
 	if (unlikely(e->hca->qp[slot].path.via)) {
-		relay_ring(e, slot);
+		if (!e->receives || !engine_note_answered(e, client, slot))
+			relay_ring(e, slot);
 		return;
 	}
 	seg = e->ops->seg(e->ctx, client);

@@ -60,7 +60,8 @@ struct hca_work {
  *        payload. 0; -EAGAIN: not now, the sending QP is run again when it can go on. NULL: not
  *        from this process
  * @leave: send a burst by a wire of RoCE v2 (emulator/peer.h) from this process, for a queue pair
- *         of its own client. 0: it has left, or is lost; -EAGAIN: the fabric process is to send it.
+ *         of its own client, or an answer while engine.receives is set. 0: it has left, or is lost;
+ *         -EAGAIN: the fabric process is to send it.
  *         Called only if engine.leaves is set
  * @leave_late: send what @leave has taken and kept while engine.late was set. Without the token
  * @under_way: the ACK timeout of @qp's oldest packet, to another fabric, has expired: whether the
@@ -98,6 +99,8 @@ struct engine_ops {
 #define BUDGET_BYTES (2u << 20)
 #define BUDGET_WRS   256
 
+#define ENGINE_ANSWERED 8u
+
 /**
  * struct engine - one process's way into the HCA.
  * @self: client index, or ENGINE_FABRIC
@@ -108,6 +111,10 @@ struct engine_ops {
  *         NULL: they are dropped
  * @leaves: engine_ops.leave may be asked: this process is where the wires are
  * @late: engine_ops.leave_late will be called
+ * @held: @leave has set it: the queue pair's window is full, and the ACK that makes room rings it
+ * @receives: this program delivers what has arrived at a wire
+ * @answered, @n_answered: meanwhile: queue pairs of its own that an answer has rung
+ * @relays: and one was rung that waits in the fabric process
  * @due: the deadline of the timer that is being run; 0: none is
  * @left: a doorbell is pending for a client that is not served here
  * @rule: number of the fault rule that is being applied: journal entries name it as their cause. 0:
@@ -125,11 +132,16 @@ struct engine {
 	bool left;
 	bool leaves;
 	bool late;
+	bool held;
+	bool receives;
+	bool relays;
 	u64 due;
 	u32 cm_timers;
 	u32 rule;
 	const u64 *near;
 	int (*gsi_input)(struct engine *e, const struct burst *b);
+	u32 n_answered;
+	u32 answered[ENGINE_ANSWERED];
 };
 
 #define ENGINE_FABRIC (~0u)
@@ -181,6 +193,12 @@ void engine_defer(struct engine *e, struct seg_hdr *seg, u32 slot);
  * found nothing. Return: whether it served.
  */
 bool engine_poke(struct engine *e);
+
+/**
+ * engine_run_answered() - run the queue pairs of engine.answered. Token held, and engine.receives
+ * is not set any more.
+ */
+void engine_run_answered(struct engine *e);
 
 /* --- engine/token_queue.c --- */
 

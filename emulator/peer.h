@@ -48,7 +48,13 @@ struct hca_wire_speed {
  *	    @bursts_error: errno of the call that showed so, if one did
  * @uid: of the fabric process: only programs of that user send for themselves
  * @netns: its network namespace, as the inode of /proc/self/ns/net; 0: not known
+ * @filters: --roce-peers: the fabric process alone knows who may send
+ * @looked: when a program last looked for datagrams, in ns of real time; 0: none does
+ * @deferred: as long as programs look, the fabric process does not: fabric/roce/defer.c
+ * @parked: bursts wait in the fabric process, and what arrives may have to go after them
  * @n_sent, @n_lost: datagrams of each wire that left, and that a socket has refused
+ * @n_received, @n_numbered: that arrived, and those of them whose sender sets an IPv4
+ * identification
  * @speed: of queue pairs
  * @gid: their addresses, which are GIDs of ports of this fabric
  * @n_taken, @taken: UDP source ports that flows cannot have, since another program of the host has
@@ -75,7 +81,12 @@ struct hca_wires {
 	u32 tight;
 	u32 refused;
 	u64 n_refused;
+	u32 filters;
+	u32 parked;
+	u32 deferred;
+	u64 looked;
 	u64 n_sent[HCA_WIRES], n_lost[HCA_WIRES];
+	u64 n_received[HCA_WIRES], n_numbered[HCA_WIRES];
 	struct hca_wire_speed speed[HCA_WIRE_SPEEDS];
 };
 

@@ -100,10 +100,10 @@ WORLD_SRC   := tests/lib/c/frozen.c $(wildcard tests/lib/mesh/*.c fabric/join/*.
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)
 
 # A fabric process with a wire: tests/lib/wire/wire_world.h.
-WIRE_CALLS := egress_call_socket egress_call_setsockopt egress_call_bind egress_call_sendmmsg socket setsockopt bind close getsockname \
-	sendto recv epoll_ctl recvmmsg clock_gettime mmap calloc aligned_alloc
+WIRE_CALLS := egress_call_socket egress_call_setsockopt egress_call_bind egress_call_sendmmsg egress_call_recvmmsg socket setsockopt bind close getsockname \
+	sendto recv epoll_ctl clock_gettime mmap calloc aligned_alloc
 WIRE_LIBS  := $(WIRE_CALLS:%=-Wl,--wrap=%) -lz
-WIRE_SRC   := tests/lib/c/frozen.c $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/egress/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
+WIRE_SRC   := tests/lib/c/frozen.c $(wildcard tests/lib/wire/*.c fabric/roce/*.c fabric/egress/*.c fabric/ingress/*.c fabric/packet/*.c fabric/link/*.c traces/formats/roce*.c) \
 	$(filter-out fabric/core/note.c,$(wildcard fabric/core/*.c)) \
 	$(addprefix fabric/common/,parse.c parse_link.c suggest.c wire_list.c) \
 	$(addprefix fabric/proto/,vmcopy.c vm_span.c vm_forced.c lent_map.c seg_map.c)

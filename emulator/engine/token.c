@@ -339,6 +339,15 @@ static __attribute__((noinline)) void doorbell_go_on(struct engine *e, const str
 			break;
 }
 
+/* Run a QP whose packets this process may send, and leave the rest to the fabric process. */
+static void qp_run_relayed(struct engine *e, u32 slot)
+{
+	req_run_qp(e, slot);
+	/* It may be about to exit: shim_sends_settle() waits for a doorbell, not for a timer. */
+	if (unlikely(e->hca->qp[slot].stalled))
+		relay_ring(e, slot);
+}
+
 /*
  * The packets of a QP are relayed: send them here, if this process may, or leave them to another.
  * To send takes longer than all else that a post does, and on the same host the answer may come
@@ -358,13 +367,21 @@ static __attribute__((noinline)) void doorbell_relayed(struct engine *e, u32 slo
 		return;
 	}
 	e->late = true;
-	req_run_qp(e, slot);
+	qp_run_relayed(e, slot);
 	e->late = false;
-	/* It may be about to exit: shim_sends_settle() waits for a doorbell, not for a timer. */
-	if (unlikely(qp->stalled))
-		relay_ring(e, slot);
 	engine_leave(e);
 	e->ops->leave_late(e->ctx);
+}
+
+void engine_run_answered(struct engine *e)
+{
+	u32 i;
+
+	e->late = true;
+	for (i = 0; i < e->n_answered; i++)
+		qp_run_relayed(e, e->answered[i]);
+	e->late = false;
+	e->n_answered = 0;
 }
 
 void engine_doorbell(struct engine *e, struct seg_hdr *seg, u32 slot)

@@ -219,9 +219,11 @@ static __attribute__((noinline)) bool req_next(struct engine *e, struct hca_qp *
 	commit_req(e, qp, &s, qp->state, NULL, NULL);
 	e->budget_bytes -= (s64)chunk;
 	e->budget_wrs--;
+	e->held = false;
 	if (wire_send(e, &b) == -EAGAIN) {
 		commit_req(e, qp, &old, qp->state, NULL, NULL);
-		qp_stall(e, qp);
+		if (!e->held)
+			qp_stall(e, qp);
 		return false;
 	}
 	/* There are no ACKs: a message that was sent is complete. */

@@ -36,6 +36,11 @@ int egress_call_sendmmsg(int fd, struct mmsghdr *m, unsigned int n)
 	return CALL_RET(syscall(SYS_sendmmsg, fd, m, n, 0));
 }
 
+int egress_call_recvmmsg(int fd, struct mmsghdr *m, unsigned int n)
+{
+	return CALL_RET(syscall(SYS_recvmmsg, fd, m, n, MSG_DONTWAIT, NULL));
+}
+
 int egress_call_close(int fd)
 {
 	return CALL_RET(syscall(SYS_close, fd));

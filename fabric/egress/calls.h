@@ -16,6 +16,7 @@ int egress_call_socket(int domain, int type, int protocol);
 int egress_call_setsockopt(int fd, int level, int name, const void *value, socklen_t len);
 int egress_call_bind(int fd, const struct sockaddr *sa, socklen_t len);
 int egress_call_sendmmsg(int fd, struct mmsghdr *m, unsigned int n);
+int egress_call_recvmmsg(int fd, struct mmsghdr *m, unsigned int n); /* without waiting */
 int egress_call_close(int fd);
 
 #endif

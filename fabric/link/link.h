@@ -117,6 +117,10 @@ int link_input(struct fabric *f, const struct burst *b);
 bool link_is_direct(const struct fabric *f, const struct burst *b);
 /** link_work() - deliver the bursts that have arrived. Token held. */
 void link_work(struct fabric *f);
+/**
+ * link_publish_parked() - tell programs whether bursts wait here (hca_wires.parked). Token held.
+ */
+void link_publish_parked(struct fabric *f);
 /** link_has_arrivals() - whether bursts have arrived that link_work() has not delivered. */
 bool link_has_arrivals(const struct fabric *f);
 

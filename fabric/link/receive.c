@@ -170,6 +170,14 @@ bool link_has_arrivals(const struct fabric *f)
 	return linkq_due(&f->link->q, fabric_ns(f));
 }
 
+void link_publish_parked(struct fabric *f)
+{
+	u32 parked = f->link->q.n_flows != 0;
+
+	if (unlikely(f->hca->wires.parked != parked))
+		store_relaxed(&f->hca->wires.parked, parked);
+}
+
 bool link_is_direct(const struct fabric *f, const struct burst *b)
 {
 	const struct hca_uplink *up = link_uplink(f->hca, b->dst_dev, b->dst_port);

@@ -193,6 +193,10 @@ enum proto_op {
 	 * -EOPNOTSUPP: as CALL_FAILED.
 	 */
 	PROTO_UNSEEN,
+	/* WIRE: in: ask.number. out: fd: that wire's socket. -ENOENT. -EACCES: it is isolated. */
+	PROTO_WIRE,
+	/* WIRE_INBOX: the same. out: fd: memory, struct ingress_box with EGRESS_BATCH entries. */
+	PROTO_WIRE_INBOX,
 	/*
 	 * GROUPS: whether the fabric's wires have joined the groups that queue pairs are attached
 	 * to. -EAGAIN: not yet

@@ -7,7 +7,7 @@
 
 #define RDMAEMU_VERSION "0.1.0" /* also the devices' firmware version */
 
-#define PROTO_VERSION 29u
+#define PROTO_VERSION 30u
 /*
  * The first word of each message has the version, so that two versions notice each other whatever
  * else they changed. The answer to a message of another version is a header with -EPROTONOSUPPORT

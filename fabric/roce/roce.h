@@ -4,21 +4,9 @@
 #define FABRIC_ROCE_ROCE_H
 
 #include "fabric/core/fabric.h"
+#include "fabric/ingress/ingress.h"
 
 struct opts;
-
-/** enum roce_drop - why a wire drops a datagram. */
-enum roce_drop {
-	ROCE_DROP_MALFORMED,
-	ROCE_DROP_BAD_ICRC,
-	ROCE_DROP_FILTERED, /* --roce-peers does not have its source address */
-	ROCE_DROP_STRANGER, /* no peer has its source address */
-	ROCE_DROP_NO_PORT, /* no port has its destination */
-	ROCE_DROPS,
-};
-
-/* The client of a MEM_SEG that is the datagrams being delivered, in the fabric process. */
-#define HCA_ROCE 0xfffffffau
 
 /**
  * struct roce_counts - datagrams of a wire, by what became of them.
@@ -52,6 +40,13 @@ const char *roce_start(struct fabric *f, const struct opts *o);
 /** roce_end() - close the sockets: another fabric may bind them. */
 void roce_end(struct fabric *f);
 
+/**
+ * roce_share() - a program wants to read what arrives at wire @i.
+ * @fd: receives its socket, or with @memory the memory of its inbox
+ * Return: 0; -ENOENT: there is no such wire.
+ */
+int roce_share(struct fabric *f, u32 i, bool memory, int *fd);
+
 /* --- group.c --- */
 
 /** roce_group_next() - GID of the next group of wire @wire; @at: 0 at first. NULL: no more. */
@@ -66,7 +61,7 @@ bool roce_has_groups_to_join(const struct fabric *f);
 /* --- input.c --- */
 
 /** roce_due() - whether datagrams wait for the token. */
-bool roce_due(const struct fabric *f, u64 now);
+bool roce_due(struct fabric *f, u64 now);
 /** roce_next() - when datagrams will be offered to the engine again, real time. */
 u64 roce_next(const struct fabric *f);
 /** roce_datagrams() - the bytes of the datagrams being delivered: the memory of HCA_ROCE. */

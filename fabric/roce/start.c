@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PEER_NODE "roce-peers"
+#define PEER_NODE    "roce-peers"
+#define LEFT_NS	     (300 * NSEC_PER_MSEC)
+#define LEFT_LOOK_US 10000
 static char refusal[256];
 
 /* Whether it is an address that a wire of its interface can have. */
@@ -73,14 +75,28 @@ static const char *wire_bind_failed(const struct roce_wire *w, int err)
 {
 	if (err == EADDRINUSE)
 		snprintf(refusal, sizeof(refusal),
-			 "--roce: UDP port 4791 of %s is in use, by rdma_rxe or another fabric: "
-			 "name "
-			 "another address, or start in a network namespace of its own",
+			 "--roce: UDP port 4791 of %s is in use, by rdma_rxe, another fabric, or a "
+			 "stopped program of one: name another address, or start in a network "
+			 "namespace of its own",
 			 w->text);
 	else
 		snprintf(refusal, sizeof(refusal), "--roce: UDP port 4791 of %s: %s", w->text,
 			 strerror(err));
 	return refusal;
+}
+
+/*
+ * The programs of a fabric that has just ended may still have its socket (roce_share()): they close
+ * it when they notice. Return: as roce_socket_open().
+ */
+static int wire_bind(const u8 gid[16])
+{
+	u64 until = real_ns() + LEFT_NS;
+	int fd;
+
+	while ((fd = roce_socket_open(gid, ROCE_UDP_PORT)) == -EADDRINUSE && real_ns() < until)
+		usleep(LEFT_LOOK_US);
+	return fd;
 }
 
 static const char *wire_start(struct fabric *f, struct roce_wire *w, const char *word)
@@ -99,7 +115,7 @@ static const char *wire_start(struct fabric *f, struct roce_wire *w, const char 
 			 "--roce: no RoCE port of this fabric has the address %s", w->text);
 		return refusal;
 	}
-	ret = roce_socket_open(w->box.gid, ROCE_UDP_PORT);
+	ret = wire_bind(w->box.gid);
 	w->out.fd = ret;
 	if (ret >= 0)
 		ret = roce_inbox_open(f, &w->box, ret, EGRESS_BATCH);
@@ -144,9 +160,11 @@ static bool roce_alloc(struct fabric *f)
 	if (!r)
 		return false;
 	f->roce = r;
-	r->retry_at = NEVER;
+	r->retry_at = r->defer.check_at = NEVER;
+	for (i = 0; i < ROCE_GROUPS; i++)
+		r->group[i].box.w.fd = r->group[i].box.mem_fd = -1;
 	for (i = 0; i < HCA_WIRES; i++) {
-		r->wire[i].box.w.fd = -1;
+		r->wire[i].box.w.fd = r->wire[i].box.mem_fd = -1;
 		for (k = 0; k < ROCE_FLOWS; k++)
 			r->wire[i].flow[k].w.fd = -1;
 	}
@@ -194,6 +212,7 @@ const char *roce_start(struct fabric *f, const struct opts *o)
 		fabric_note(f, "roce: RoCE v2 at %s, UDP port 4791", f->roce->wire[i].text);
 	}
 	f->hca->wires.bursts = f->roce->cuts = cuts;
+	f->hca->wires.filters = f->roce->filters;
 	f->hca->wires.uid = geteuid();
 	if (!stat("/proc/self/ns/net", &ns))
 		f->hca->wires.netns = ns.st_ino;
@@ -212,11 +231,25 @@ void roce_end(struct fabric *f)
 	}
 }
 
+int roce_share(struct fabric *f, u32 i, bool memory, int *fd)
+{
+	struct roce_inbox *box;
+
+	if (!f->roce || i >= f->roce->n)
+		return -ENOENT;
+	box = &f->roce->wire[i].box;
+	box->shared = true;
+	*fd = memory ? box->mem_fd : box->w.fd;
+	return 0;
+}
+
 const struct roce_counts *roce_wire_counts(const struct fabric *f, u32 i, const char **address)
 {
 	if (!f->roce || i >= f->roce->n)
 		return NULL;
 	*address = f->roce->wire[i].text;
+	f->roce->wire[i].n.received = load_relaxed(&f->hca->wires.n_received[i]);
+	f->roce->wire[i].n.numbered = load_relaxed(&f->hca->wires.n_numbered[i]);
 	f->roce->wire[i].n.sent = load_relaxed(&f->hca->wires.n_sent[i]);
 	f->roce->wire[i].n.lost_refused = load_relaxed(&f->hca->wires.n_lost[i]);
 	return &f->roce->wire[i].n;

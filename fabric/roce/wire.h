@@ -16,10 +16,9 @@
  * where they may (libshim/client/wire_send.c). No more than hca_peer_window() packets of a
  * queue pair are unacknowledged: the receive buffer of a peer is small.
  *
- * Input: the loop reads datagrams into buffers of the socket, several of a flow at once if the
- * kernel has received them so (UDP_GRO). With the token, each is parsed as a frame is, becomes a
- * burst with BF_FOREIGN, and enters the switch as an injected frame does
- * (emulator/transport/untrusted.h). Consecutive packets of a message become one burst (merge.c).
+ * Input: fabric/ingress/ reads datagrams into an inbox of the socket, and makes bursts of them,
+ * which enter the switch. Programs that poll do the same (defer.c), and leave to the fabric process
+ * what they cannot deliver.
  *
  * Groups: a socket that is bound to a unicast address does not receive what is sent to a group. So
  * each group with a member on a wire's port has a socket of its own, bound to the group's address.
@@ -31,6 +30,7 @@
 #include "emulator/verbs/verbs.h"
 #include "fabric/common/wire_list.h"
 #include "fabric/egress/egress.h"
+#include "fabric/ingress/ingress.h"
 #include "fabric/link/link.h"
 #include "fabric/roce/roce.h"
 
@@ -41,52 +41,37 @@
 #define ROCE_RATES     HCA_WIRE_SPEEDS
 #define ROCE_GROUPS    HCA_WIRE_GROUPS /* multicast groups that all wires join */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
-#define ROCE_READ_MAX  (64u << 10) /* portion of the answer to a READ request */
+#define ROCE_READ_MAX  INGRESS_READ_MAX
 #define ROCE_READ_TURN (1u << 20) /* bytes of such answers in one holding of the token */
-#define ROCE_IN_MAX    65536u /* what the kernel hands out at once */
 
 /**
- * struct roce_in - datagrams that the kernel hands out at once: of one flow, with one traffic
- * class, and all but the last of the same length.
- * @bytes: they are adjacent. The headers that the kernel has taken off are written before a
- * datagram when it is its turn: over the end of the one before, which is done.
- * @at, @len: offset and length of the datagram whose turn it is; @end: of all
- * @step: bytes of each but the last
- * @asked: of a READ request: bytes of its answer that were requested so far
- * @tclass: type of service, or traffic class
- * @told: a CNP was sent for it
- * @burst: of the datagram, and of those that follow it up to @held. 0: there is none
- */
-struct roce_in {
-	u8 bytes[ROCE_IP6_UDP + ROCE_IN_MAX];
-	u32 at, len, end, step;
-	u32 asked;
-	u8 tclass;
-	bool cut;
-	bool told;
-	u32 held;
-	struct packet_burst burst;
-	union {
-		struct sockaddr sa;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} from;
-};
-
-/**
- * struct roce_inbox - a socket, and datagrams of it that the engine has not taken.
+ * struct roce_inbox - a socket, and what was read of it.
  * @gid: the address that it is bound to
- * @n, @at: datagrams in @in, and the first that the engine has not taken
- * @room: entries of @in
- * @paused: the loop does not wait for datagrams: @in is full
+ * @room: entries of @got; @mem_fd: its memory
+ * @paused: the loop does not wait for datagrams: @got is full
+ * @shared: programs have @got, too, and it is the token's holder who reads
+ * @deferred: programs do: the loop does not wait for datagrams
  */
 struct roce_inbox {
 	struct watch w;
 	struct roce_wire *wire;
 	u8 gid[16];
-	u32 n, at, room;
-	bool paused;
-	struct roce_in *in;
+	u32 room;
+	bool paused, shared, deferred;
+	int mem_fd;
+	struct ingress_box *got;
+};
+
+/**
+ * struct roce_defer - since when, and for how long, programs read the sockets. Real time, in ns.
+ * @check_at: when to look whether they still do; NEVER: nothing is deferred
+ * @began: when it was deferred, @received: datagrams that had arrived by then
+ * @not_before: when it may be deferred again, @pause: for so long after the latest failure
+ */
+struct roce_defer {
+	u64 check_at;
+	u64 began, received;
+	u64 not_before, pause;
 };
 
 /**
@@ -171,6 +156,7 @@ struct roce {
 	bool due; /* datagrams wait for the token */
 	u8 *bytes; /* of the datagrams that are being delivered */
 	u64 retry_at; /* when the engine can be asked again; NEVER: it has taken all */
+	struct roce_defer defer;
 	u64 release_at; /* when places of peers can be released again */
 	u32 peers_seen; /* hca->wires.n_used at the latest turn */
 	u64 refused_seen; /* hca->wires.n_refused when the log last had a line of it ... */
@@ -236,26 +222,25 @@ int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room);
 /** roce_inbox_close() - close the socket, and forget its datagrams. */
 void roce_inbox_close(struct roce_inbox *box);
 
-/** roce_datagram_index() - how many datagrams were handed out before it, at the same time. */
-static inline u16 roce_datagram_index(const struct roce_in *in)
-{
-	return in->step ? (u16)((in->at - ROCE_IP6_UDP) / in->step) : 0;
-}
+/** roce_inbox_read() - read datagrams into the inbox, which is empty. */
+void roce_inbox_read(struct fabric *f, struct roce_inbox *box);
+/** roce_inbox_has_left() - whether datagrams were read that the engine has not taken. */
+bool roce_inbox_has_left(const struct roce_inbox *box);
+
+/** roce_has_left() - whether programs have left datagrams that this process has not looked at. */
+bool roce_has_left(const struct fabric *f);
+
+/* --- defer.c --- */
 
 /**
- * roce_datagram_parse() - parse the datagram whose turn it is.
- * @sgid, @dgid: its addresses
- * Return: enum roce_drop; ROCE_DROPS: it is good.
+ * roce_defer_begin() - a socket has datagrams: whether programs read them, so that the loop need
+ * not.
  */
-enum roce_drop roce_datagram_parse(const u8 sgid[16], const u8 dgid[16], struct roce_in *in,
-				   struct roce_pkt *p);
-/** roce_datagram_next() - turn to the datagram at an offset. Return: whether there is one. */
-bool roce_datagram_next(struct roce_in *in, u32 at);
-
-/* --- merge.c --- */
-
-/** roce_merge() - add to in->burst the datagrams that continue its message, and set in->held. */
-void roce_merge(struct fabric *f, struct roce_inbox *box, struct roce_in *in, const u8 sgid[16]);
+bool roce_defer_begin(struct fabric *f, struct roce_inbox *box);
+/** roce_defer_ends() - whether it is to end; if not, it is checked again later. */
+bool roce_defer_ends(struct fabric *f, u64 now);
+/** roce_defer_check() - end it, if it is time. Token held. */
+void roce_defer_check(struct fabric *f);
 
 /* --- peers.c --- */
 

@@ -179,6 +179,10 @@ static int conn_client_request(struct fabric *f, struct client *cl, struct proto
 		return client_set_helper_fd(f, cl, fd);
 	case PROTO_LEND:
 		return client_set_lent_fd(cl, fd);
+	case PROTO_WIRE:
+	case PROTO_WIRE_INBOX:
+		return f->isolated ? -EACCES
+				   : roce_share(f, m->ask.number, m->op == PROTO_WIRE_INBOX, out);
 	}
 	/* Its own segment, to map more of it: isolated clients may, too. */
 	if (m->op == PROTO_SEG && m->peer.client == cl->id && m->peer.gen == cl->gen) {
@@ -211,7 +215,9 @@ static int conn_client_answer(struct fabric *f, struct conn *c, struct proto_msg
 {
 	int out = -1, ret;
 
-	if ((m->op > PROTO_HELPER && m->op != PROTO_LEND && m->op != PROTO_LENT) || !m->op)
+	if ((m->op > PROTO_HELPER && m->op != PROTO_LEND && m->op != PROTO_LENT &&
+	     m->op != PROTO_WIRE && m->op != PROTO_WIRE_INBOX) ||
+	    !m->op)
 		return -EPROTO;
 	if (!c->client)
 		return -ENOTCONN;

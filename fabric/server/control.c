@@ -47,6 +47,8 @@ bool control_is_needed(u32 op)
 	case PROTO_EVENT_SEEN:
 	case PROTO_LEND:
 	case PROTO_LENT:
+	case PROTO_WIRE:
+	case PROTO_WIRE_INBOX:
 	case PROTO_HOLD:
 	case PROTO_LIMITS:
 	case PROTO_UNSEEN:

@@ -280,6 +280,8 @@ u64 work_run(struct fabric *f)
 	}
 	if (unlikely(f->chaos))
 		chaos_work(f);
+	if (f->roce)
+		link_publish_parked(f);
 	engine_leave(&f->engine);
 	poller_wake_all(f);
 	/* Work that exceeded the budget, or doorbells that were rung meanwhile. */

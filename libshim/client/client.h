@@ -15,8 +15,9 @@
  *	seg_heap.c	memory for rings in the client's segment
  *	client.c	struct shim_client
  *
- * The verbs use call_fault.c, poll_idle.c and write_batch.c directly. The verbs (libshim/verbs)
- * build on these headers and never touch sockets.
+ * The wires of RoCE v2 have wire_flow.c, wire_send.c and wire_receive.c, which engine_ops.c and
+ * poll_idle.c call. The verbs use call_fault.c, poll_idle.c and write_batch.c directly. The verbs
+ * (libshim/verbs) build on these headers and never touch sockets.
  */
 #ifndef LIBSHIM_CLIENT_CLIENT_H
 #define LIBSHIM_CLIENT_CLIENT_H

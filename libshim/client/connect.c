@@ -21,7 +21,7 @@
 #include "libshim/client/seg_heap.h"
 #include "libshim/client/valgrind.h"
 #include "libshim/client/watch.h"
-#include "libshim/client/wire_send.h"
+#include "libshim/client/wire_flow.h"
 #include "libshim/interpose/path.h"
 #include "libshim/interpose/own_fd.h"
 #include "libshim/lend/region.h"
@@ -131,7 +131,7 @@ static void client_set_up(const struct proto_welcome *w, const int *fds)
 		.token = token_of(w->client, w->gen),
 		.near = shim_ops_near(),
 		.gsi_input = cm_input,
-		.leaves = shim_wire_may_send(shim.hca),
+		.leaves = wire_is_here(shim.hca),
 	};
 	if (shim_helper_is_needed())
 		shim_helper_keep(fds[0]);

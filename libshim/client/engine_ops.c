@@ -14,6 +14,7 @@
 #include "emulator/seg.h"
 #include "emulator/init.h"
 #include "emulator/ring.h"
+#include "fabric/ingress/ingress.h"
 #include "fabric/proto/lent_map.h"
 #include "fabric/proto/vmcopy.h"
 #include "libshim/client/chan.h"
@@ -21,6 +22,7 @@
 #include "libshim/client/connect_error.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/valgrind.h"
+#include "libshim/client/wire_receive.h"
 #include "libshim/client/wire_send.h"
 #include "libshim/interpose/syscall.h"
 
@@ -183,8 +185,10 @@ static void *peer_seg(void *ctx, u32 client)
 	(void)ctx;
 	if (client == shim.id)
 		return shim_seg_at(0);
-	if (unlikely(client == HCA_SELF))
-		return shim.hca;
+	if (unlikely(client >= HCA_MAX_CLIENTS))
+		return client == HCA_SELF   ? shim.hca
+		       : client == HCA_ROCE ? shim_wire_datagrams()
+					    : NULL;
 	p = peer_get(client);
 	return likely(p) ? peer_seg_at(p, client) : NULL;
 }
@@ -413,6 +417,7 @@ void shim_ops_forked(void)
 	for (i = 0; i < kept.n; i++)
 		peer_chan_drop(&kept.chan[i]);
 	own_pidns = 0;
+	shim_wire_unreceive();
 	shim_wire_forked();
 }
 

@@ -23,6 +23,9 @@
  * @brought in the segment is incremented after each delivery (fabric/core/poller_wake.c) and is
  * the futex that pollers sleep on, so that none sleeps over a delivery that it has not seen.
  *
+ * What comes by a wire of RoCE v2, a poller receives itself (wire_receive.c). Once the fabric
+ * process leaves that to it, it is like one whose peer delivers.
+ *
  * A lossless capture blocks senders while its ring is full. The thread that drains the ring needs a
  * CPU; while it lags, pollers that find nothing sleep.
  *
@@ -48,16 +51,19 @@
 #include "emulator/obj.h"
 #include "emulator/seg.h"
 #include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/wire_receive.h"
 #include "libshim/interpose/syscall.h"
 
 #define SPIN_NS	     20000ull /* how long a poller only polls */
 #define YIELD_NS     200000ull /* the same where yields are short */
+#define WIRE_SPIN_NS 300000ull /* of a poller that receives by itself */
 #define LARGE_NS     400000ull /* after a wait of this length the next one is expected to be long */
 #define SLEEP_NS     200000ull
 #define TIGHT_NS     100000ull /* time between two looks, of 32 polls each, of a tight loop */
 #define LAG_BYTES    (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
 #define LAG_SLEEP_NS 300000ull
-#define DIRECT_NS    10000000ull /* how long the answer of shim_poll_has_direct() is cached */
+#define DIRECT_NS    10000000ull /* how long the answer of poll_has_direct() is cached */
 #define LOST_NS	     500000ull /* a gap between two looks that may be another's time slice */
 #define SHARED_NS    50000000ull /* for how long a CPU counts as shared after one */
 #define SHARED_SLEEP 50000ull /* ns */
@@ -72,7 +78,7 @@ static bool is_direct_qp(const struct hca_qp *qp)
 	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD);
 }
 
-bool shim_poll_has_direct(void)
+static bool poll_has_direct(void)
 {
 	static u64 looked;
 	static bool found;
@@ -89,7 +95,8 @@ bool shim_poll_has_direct(void)
 	return any;
 }
 
-bool shim_poll_idle(struct poll_idle *idle)
+/* Maybe sleep, until the fabric process delivers. Return: whether to look again. */
+static bool poll_idle(struct poll_idle *idle)
 {
 	struct seg_hdr *seg = shim.seg;
 	u32 brought = load_acquire(&seg->brought);
@@ -114,6 +121,48 @@ bool shim_poll_idle(struct poll_idle *idle)
 	idle->since = sys_now() - YIELD_NS;
 	idle->looks = YIELD_NS / TIGHT_NS;
 	return true;
+}
+
+/* Nothing has come by a wire for some time: the sender may need this CPU. */
+static void poll_wire_yield(struct poll_idle *idle)
+{
+	u32 brought = load_acquire(&shim.seg->brought);
+	u64 now = sys_now();
+
+	if (brought != idle->brought) {
+		idle->began = now;
+		idle->brought = brought;
+	}
+	if (now - idle->began > WIRE_SPIN_NS)
+		(void)yield_adaptive(&idle->crowd, sys_now, CROWD_NS);
+}
+
+bool shim_poll_via(struct poll_idle *idle, bool *again)
+{
+	const bool direct = poll_has_direct();
+	const enum wire_look look = shim_wire_look(direct);
+
+	*again = look == WIRE_FOUND;
+	if (*again)
+		return true;
+	/* A delivery by the fabric process ends a sleep; the peer's own does not. */
+	if (direct)
+		return false;
+	if (look != WIRE_OFF && load_relaxed(&shim.hca->wires.deferred)) {
+		poll_wire_yield(idle);
+		return false;
+	}
+	*again = poll_idle(idle);
+	return true;
+}
+
+void shim_poll_end(void)
+{
+	if (shim.isolated)
+		return;
+	if (load_relaxed(&shim.seg->db_any))
+		shim_engine_drain();
+	shim_wire_look_end();
 }
 
 bool shim_poll_give_way(void)

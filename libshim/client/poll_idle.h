@@ -47,16 +47,15 @@ struct poll_shared {
 /* --- poll_idle.c --- */
 
 /**
- * shim_poll_has_direct() - whether this process has a connection on which the peer delivers by
- * itself, and wakes no poller. The answer may be 10 ms old.
+ * shim_poll_via() - nothing was found again, and packets pass links: receive what has come by a
+ * wire, or maybe sleep until the fabric process delivers.
+ * @again: receives whether to look again
+ * Return: false: it did neither, since a peer of this process, or this process itself, delivers,
+ * and wakes no poller.
  */
-bool shim_poll_has_direct(void);
-/**
- * shim_poll_idle() - nothing was found again: maybe sleep, until the fabric process delivers.
- *
- * Return: whether to look again.
- */
-bool shim_poll_idle(struct poll_idle *idle);
+bool shim_poll_via(struct poll_idle *idle, bool *again);
+/** shim_poll_end() - the caller may sleep next: do pending work, and leave the wires to others. */
+void shim_poll_end(void);
 /**
  * shim_poll_give_way() - nothing was found: sleep if captures lag. Return: whether to look again.
  */

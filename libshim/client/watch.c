@@ -15,6 +15,7 @@
 #include "libshim/client/command.h"
 #include "libshim/client/helper.h"
 #include "libshim/client/valgrind.h"
+#include "libshim/client/wire_receive.h"
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/region.h"
 
@@ -87,6 +88,7 @@ static void watcher_fabric_gone(void)
 	if (shim.hca) {
 		token_seize(&shim.engine);
 		engine_flush_client(&shim.engine, shim.id);
+		shim_wire_unreceive();
 		engine_leave(&shim.engine);
 	} else {
 		fatal_step_run(FATAL_FLUSH);

@@ -4,10 +4,11 @@
  *
  * Theory of operation
  * -------------------
- * Packets to hosts outside leave by a wire (fabric/roce/). The fabric process receives them all,
- * answers, and sends again what is lost. But a program that posts holds the token, and what the
- * fabric process would do next, once it is awake, the program can do at once: make packets of the
- * request and hand them to a socket. That spares a wake-up in each direction of an exchange.
+ * Packets to hosts outside leave by a wire (fabric/roce/). The fabric process can send them all,
+ * and sends again what is lost. But a program that posts holds the token, and what the fabric
+ * process would do next, once it is awake, the program can do at once: make packets of the request
+ * and hand them to a socket. That spares a wake-up in each direction of an exchange. So do the
+ * answers to what it has received (wire_receive.c).
  *
  * A flow of RoCE v2 has a source port of its own. The program opens a socket with that port; the
  * fabric process has one with the same port for what it sends of the flow (SO_REUSEPORT: the user
@@ -35,30 +36,15 @@
 #include "emulator/journal/writer.h"
 #include "emulator/qp.h"
 #include "emulator/transport/relay.h"
+#include "emulator/transport/responder.h"
 #include "fabric/egress/egress.h"
 #include "libshim/client/client.h"
-#include "libshim/interpose/own_fd.h"
+#include "libshim/client/wire_flow.h"
+#include "libshim/client/wire_receive.h"
 
-#define FLOWS	 8u
 #define DATA_MAX (64u << 10) /* of a burst: bursts to hosts outside are no longer */
 #define NAP_NS	 100000 /* between attempts while a socket has no room */
 #define ROOM_NS	 1000000000ull /* after that, a packet is lost */
-
-/**
- * struct flow - a socket that sends from a source port.
- * @own: own.fd: -1: it could not be opened
- * @port: 0: the entry is free
- * @full: there was no room for a packet
- * @used: when it was last used, as a number that grows
- */
-struct flow {
-	struct own_fd own;
-	struct egress_socket out;
-	u32 wire;
-	u16 port;
-	bool full;
-	u64 used;
-};
 
 enum {
 	OUTBOX_EMPTY,
@@ -74,7 +60,7 @@ enum {
  */
 struct outbox {
 	u32 state;
-	struct flow *flow;
+	struct wire_flow *flow;
 	struct egress_batch batch;
 	struct cap_rec rec;
 	u32 refused;
@@ -83,92 +69,28 @@ struct outbox {
 
 static struct egress egress; /* .hca: NULL: not made yet */
 static struct outbox outbox;
-static struct flow flows[FLOWS];
-static u64 uses;
 
-/* Of this thread: setns(2) moves one alone. */
-static bool is_in_namespace(u64 netns)
+/* Whether it is of a queue pair of this program, which runs and is not held back. */
+static bool request_may_leave(struct hca *hca, const struct burst *b)
 {
-	struct stat st;
+	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
 
-	return netns && !sys_stat("/proc/thread-self/ns/net", &st) && st.st_ino == netns;
-}
-
-bool shim_wire_may_send(const struct hca *hca)
-{
-	return hca && hca->wires.n && (u32)syscall(SYS_geteuid) == hca->wires.uid &&
-	       is_in_namespace(hca->wires.netns);
-}
-
-static void flow_close(struct flow *flow)
-{
-	if (flow->port)
-		own_fd_close(&flow->own);
-	flow->port = 0;
-}
-
-/* A free entry, or that of the flow that was used longest ago. */
-static struct flow *own_flow_replace(void)
-{
-	struct flow *flow, *oldest = flows;
-
-	for (flow = flows; flow < flows + FLOWS && oldest->port; flow++)
-		if (!flow->port || flow->used < oldest->used)
-			oldest = flow;
-	flow_close(oldest);
-	return oldest;
-}
-
-/* Open the socket of a flow. Its entry also tells that it cannot be opened. */
-static void own_flow_open(struct flow *flow, u32 wire, u16 port)
-{
-	int fd = is_in_namespace(shim.hca->wires.netns)
-			 ? egress_socket_open(shim.hca->wires.gid[wire], port)
-			 : -EPERM;
-
-	*flow = (struct flow){ .own.fd = -1, .wire = wire, .port = port };
-	if (fd >= 0)
-		fd = own_fd_move_high(fd);
-	if (fd >= 0 && own_fd_set(&flow->own, fd))
-		sys_close(fd);
-	flow->out.fd = flow->own.fd;
-}
-
-/* Whether the socket has room again, after it had none: half of its queue has left. */
-static bool flow_has_room(struct flow *flow)
-{
-	struct pollfd p = { .fd = flow->own.fd, .events = POLLOUT };
-
-	if (unlikely(flow->full))
-		flow->full = sys_poll_for(&p, 0) != 1;
-	return !flow->full;
-}
-
-/* The socket of a flow. Return: NULL: there is none, it is full, or the program has closed it. */
-static struct flow *own_flow_get(u32 wire, u16 port)
-{
-	struct flow *flow;
-
-	for (flow = flows; flow < flows + FLOWS; flow++)
-		if (flow->port == port && flow->wire == wire)
-			break;
-	if (flow == flows + FLOWS) {
-		flow = own_flow_replace();
-		own_flow_open(flow, wire, port);
-	}
-	flow->used = ++uses;
-	return own_fd_is_open(&flow->own) && flow_has_room(flow) ? flow : NULL;
+	if (!qp || qp->client != shim.id + 1 || !egress_counts_speed(hca, b) || burst_is_mcast(b) ||
+	    egress_is_limited(hca, b->src_qpn, sys_now()))
+		return false;
+	if (!egress_is_held_back(hca, b))
+		return true;
+	/* The fabric process goes on with a stream of large messages. */
+	shim.engine.held = b->len < WIRE_BULK;
+	return false;
 }
 
 /* Whether the burst is one that this program may send, and can now. */
 static bool burst_may_leave(struct hca *hca, const struct burst *b)
 {
-	const struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
-
-	return qp && qp->client == shim.id + 1 && egress_counts_speed(hca, b) &&
-	       !burst_is_mcast(b) && (!b->mem || b->mem->client == shim.id) &&
-	       relay_is_direct(hca, b->src_dev, b->src_port, b->dst_dev, b->dst_port) &&
-	       !egress_is_limited(hca, b->src_qpn, sys_now()) && !egress_is_held_back(hca, b);
+	return (shim.engine.receives || request_may_leave(hca, b)) &&
+	       (!b->mem || b->mem->client == shim.id) &&
+	       relay_is_direct(hca, b->src_dev, b->src_port, b->dst_dev, b->dst_port);
 }
 
 /* The packet in the outbox, which this thread has taken, has left, or is lost with errno @lost. */
@@ -222,8 +144,13 @@ static bool outbox_empty(void)
 	return true;
 }
 
+static bool egress_is_made(void)
+{
+	return likely(egress.hca) || !egress_make(&egress, shim.hca, shim.id, DATA_MAX);
+}
+
 /* Put a burst of one packet into the outbox. Return: 0 or -errno. */
-static int outbox_fill(struct hca *hca, struct flow *flow, const struct cap_view *v,
+static int outbox_fill(struct hca *hca, struct wire_flow *flow, const struct cap_view *v,
 		       struct roce_pkt *p)
 {
 	struct outbox *o = &outbox;
@@ -242,11 +169,11 @@ static int outbox_fill(struct hca *hca, struct flow *flow, const struct cap_view
  * Send a burst, its payload is at @v->payload. Return: as engine_ops.leave. If a part of it has
  * left, the fabric process sends the rest.
  */
-static int burst_send(struct hca *hca, struct flow *flow, const struct cap_view *v, u32 n,
+static int burst_send(struct hca *hca, struct wire_flow *flow, const struct cap_view *v, u32 n,
 		      struct roce_pkt *p)
 {
 	const struct burst *b = &v->rec->b;
-	struct hca_qp *qp = hca_qp_by_num(hca, b->src_qpn);
+	struct hca_qp *qp;
 	u32 sent;
 
 	if (n == 1 && shim.engine.late)
@@ -258,14 +185,17 @@ static int burst_send(struct hca *hca, struct flow *flow, const struct cap_view 
 	if (likely(sent >= n))
 		return 0;
 	flow->full = true;
+	if (shim.engine.receives)
+		return -EAGAIN; /* packets of an answer may come twice */
+	qp = hca_qp_by_num(hca, b->src_qpn);
 	qp->part_psn = b->psn;
 	qp->part_sent = sent;
 	return -EAGAIN;
 }
 
 /* The flow of a burst. Return: NULL: this program cannot send it. @n: receives the packets */
-static struct flow *burst_flow(struct hca *hca, const struct cap_view *v, struct roce_pkt *p,
-			       u32 *n)
+static struct wire_flow *burst_flow(struct hca *hca, const struct cap_view *v, struct roce_pkt *p,
+				    u32 *n)
 {
 	const u32 wire = egress_wire(hca, v->rec->sgid);
 
@@ -274,7 +204,7 @@ static struct flow *burst_flow(struct hca *hca, const struct cap_view *v, struct
 	*n = egress_begin(&egress, v, p);
 	if (!*n || *n > EGRESS_BATCH || p->udp_src == ROCE_UDP_PORT)
 		return NULL;
-	return own_flow_get(wire, p->udp_src);
+	return wire_flow_get(wire, p->udp_src);
 }
 
 int shim_wire_send(void *ctx, const struct burst *b)
@@ -284,15 +214,17 @@ int shim_wire_send(void *ctx, const struct burst *b)
 	struct cap_rec rec = { 0 };
 	struct cap_view v = { .rec = &rec };
 	struct roce_pkt p;
-	struct flow *flow;
+	struct wire_flow *flow;
+	u64 now;
 	u32 n;
 	u8 *data;
 
 	(void)ctx;
+	shim.engine.held = false;
 	/* First: what it has may be of this queue pair, and holds it back. */
 	if (!outbox_empty() || !burst_may_leave(hca, b) || egress_describe(hca, b, &rec))
 		return -EAGAIN;
-	if (unlikely(!egress.hca) && egress_make(&egress, hca, shim.id, DATA_MAX))
+	if (!egress_is_made())
 		return -EAGAIN;
 	flow = burst_flow(hca, &v, &p, &n);
 	if (!flow || egress_gather(&egress, &shim.engine, b, len, &rec, &data))
@@ -300,8 +232,34 @@ int shim_wire_send(void *ctx, const struct burst *b)
 	v.payload = data;
 	if (burst_send(hca, flow, &v, n, &p))
 		return -EAGAIN;
-	egress_note_speed(hca, b, len, sys_now());
+	now = sys_now();
+	egress_note_speed(hca, b, len, now);
+	if (len >= WIRE_BULK)
+		shim_wire_note_bulk(now);
 	return 0;
+}
+
+bool shim_wire_may_answer(const struct hca_qp *qp)
+{
+	struct hca *hca = shim.hca;
+	struct cap_rec rec = { 0 };
+	const struct cap_view v = { .rec = &rec };
+	struct roce_pkt p;
+	struct burst b;
+	u32 wire;
+
+	resp_start(qp, 0, BOP_ACK, AETH_ACK, &b);
+	/* The answer to the datagram before may have found no room in its socket. */
+	if (!outbox_empty() || egress_describe(hca, &b, &rec))
+		return false;
+	wire = egress_wire(hca, rec.sgid);
+	return wire < hca->wires.n && egress_begin(&egress, &v, &p) && p.udp_src != ROCE_UDP_PORT &&
+	       wire_flow_get(wire, p.udp_src);
+}
+
+bool shim_wire_may_receive(void)
+{
+	return outbox_empty() && egress_is_made();
 }
 
 void shim_wire_send_late(void *ctx)
@@ -320,10 +278,7 @@ void shim_wire_send_late(void *ctx)
 
 void shim_wire_forked(void)
 {
-	struct flow *flow;
-
-	for (flow = flows; flow < flows + FLOWS; flow++)
-		flow_close(flow);
+	wire_flows_close();
 	egress_drop(&egress);
 	outbox = (struct outbox){ 0 };
 }

@@ -115,12 +115,23 @@ static inline int sys_ppoll(struct pollfd *fds, u32 n)
 	return (int)SYS_RET(syscall(SYS_ppoll, fds, (unsigned long)n, NULL, NULL, 0UL));
 }
 
-/** sys_poll_for() - one descriptor, for @ns nanoseconds, less than a second. */
-static inline int sys_poll_for(struct pollfd *fd, long ns)
+static inline int sys_poll_all(struct pollfd *fds, u32 n, long ns)
 {
 	const struct timespec most = { .tv_nsec = ns };
 
-	return (int)SYS_RET(syscall(SYS_ppoll, fd, 1UL, &most, NULL, 0UL));
+	return (int)SYS_RET(syscall(SYS_ppoll, fds, (unsigned long)n, &most, NULL, 0UL));
+}
+
+/** sys_poll_for() - one descriptor, for @ns nanoseconds, less than a second. */
+static inline int sys_poll_for(struct pollfd *fd, long ns)
+{
+	return sys_poll_all(fd, 1, ns);
+}
+
+/** sys_poll_now() - without waiting. */
+static inline int sys_poll_now(struct pollfd *fds, u32 n)
+{
+	return sys_poll_all(fds, n, 0);
 }
 
 static inline int sys_prctl(int option, unsigned long arg)

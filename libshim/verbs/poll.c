@@ -160,15 +160,15 @@ static bool cq_poll_shared(struct shim_cq *cq)
 /* The part of shim_cq_idle() that is not due at each empty poll. */
 static __attribute__((noinline)) bool cq_idle_due(struct shim_cq *cq)
 {
+	bool again;
+
 	if (shim.isolated)
 		return cq_poll_shared(cq);
-	if (shim_engine_poke())
+	if (shim_engine_poke() ||
+	    (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way()))
 		return true;
-	if (unlikely(load_relaxed(&shim.hca->watched)) && shim_poll_give_way())
-		return true;
-	/* A delivery by the fabric process ends a sleep; the peer's own does not. */
-	if (unlikely(load_relaxed(&shim.hca->n_via)) && !shim_poll_has_direct())
-		return shim_poll_idle(&cq->idle);
+	if (unlikely(load_relaxed(&shim.hca->n_via)) && shim_poll_via(&cq->idle, &again))
+		return again;
 	return cq_poll_shared(cq);
 }
 
@@ -352,8 +352,7 @@ int shim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	if (tell)
 		cq_arm_tell(cq);
 	/* The caller may sleep in poll(2) next and then does no pending work. */
-	if (!shim.isolated && load_relaxed(&shim.seg->db_any))
-		shim_engine_drain();
+	shim_poll_end();
 	return 0;
 }
 

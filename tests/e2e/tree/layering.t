@@ -95,9 +95,10 @@ link link
 fault fault|link|nodes
 packet packet|link
 egress egress|packet
+ingress ingress|egress|packet
 capture capture|nodes|packet
 join join|link
-roce roce|egress|link|packet
+roce roce|egress|ingress|link|packet
 journal journal|fault
 inject inject|capture|link|nodes|packet
 nldev nldev
@@ -113,7 +114,7 @@ nothing "libshim/interpose includes the emulator, itself and the fabric's client
 for folder in constants lend client memory verbs cm; do
 	below+="|libshim/$folder"
 	nothing "libshim/$folder includes nothing of the folders above it" includes libshim/$folder \
-		"$(in_folders "emulator|$below|fabric/proto")$([ $folder != client ] || echo '|fabric/egress/egress\.h')"
+		"$(in_folders "emulator|$below|fabric/proto")$([ $folder != client ] || echo '|fabric/(e|in)gress/(e|in)gress\.h')"
 done
 nothing "the tap includes itself, the table of calls, and how the shim stands between" \
 	not_in libtap/check not_in libtap/users includes libtap \

@@ -127,18 +127,14 @@ static void arriving_report_all(struct msghdr *h)
 		arriving_report(h, IPPROTO_UDP, UDP_GRO, &step, sizeof(step));
 }
 
-CALL(int, recvmmsg, int fd, struct mmsghdr *m, unsigned int n, int flags, struct timespec *timeout)
+CALL(int, egress_call_recvmmsg, int fd, struct mmsghdr *m, unsigned int n)
 {
 	struct msghdr *h = &m->msg_hdr;
 	size_t len;
 
-	(void)flags;
-	(void)timeout;
 	WIRE_MUST(fd == FD_SOCKET && n);
-	if (!wire_arriving.data) {
-		errno = EAGAIN;
-		return -1;
-	}
+	if (!wire_arriving.data)
+		return -EAGAIN;
 	len = min_u64(wire_arriving.len, h->msg_iov->iov_len);
 	memcpy(h->msg_iov->iov_base, wire_arriving.data, len);
 	memcpy(h->msg_name, &wire_arriving.from, wire_arriving.from_len);

@@ -318,10 +318,10 @@ void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
 
 void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u32 damaged)
 {
-	static u8 data[ROCE_IN_MAX + ROCE_FRAME_MAX];
+	static u8 data[INGRESS_MAX + ROCE_FRAME_MAX];
 	u32 len = 0, step = 0, one, i;
 
-	for (i = 0; i < n && len <= ROCE_IN_MAX; i++) {
+	for (i = 0; i < n && len <= INGRESS_MAX; i++) {
 		one = datagram_build(to, from, &p[i], (u16)i, data + len);
 		if (!one || (step && one > step))
 			break;
@@ -333,7 +333,7 @@ void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u3
 			break;
 	}
 	wire_arriving.step = step;
-	if (len && len <= ROCE_IN_MAX)
+	if (len && len <= INGRESS_MAX)
 		wire_put_bytes(to, from, data, len);
 	wire_arriving.step = 0;
 }
@@ -388,5 +388,7 @@ void wire_introduce(u32 host)
 
 const struct roce_counts *wire_counts(void)
 {
-	return &wire.f->roce->wire[WIRE_TO_4].n;
+	const char *address;
+
+	return roce_wire_counts(wire.f, WIRE_TO_4, &address);
 }

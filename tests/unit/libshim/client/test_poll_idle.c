@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* When a poller takes its CPU for shared, with a clock and preemptions of the test's own. */
 #include "libshim/client/client.h"
+#include "libshim/client/command.h"
+#include "libshim/client/wire_receive.h"
 #include "libshim/interpose/syscall.h"
 #include "tests/lib/c/cu.h"
+
+#include <stdlib.h>
 
 static u64 now, preempted, slept;
 
@@ -22,9 +26,42 @@ static void test_sleep(u64 ns)
 	slept += ns;
 }
 
-#define sys_now	      test_now
-#define sys_preempted test_preempted
-#define sys_sleep     test_sleep
+static enum wire_look look;
+
+static enum wire_look test_wire_look(bool direct)
+{
+	(void)direct;
+	return look;
+}
+
+/* A sleep until something is delivered, for the whole time. */
+static int test_futex_wait(const u32 *word, u32 value, u64 ns, int flags)
+{
+	(void)word;
+	(void)value;
+	(void)flags;
+	test_sleep(ns);
+	return 0;
+}
+
+static int test_yield(void)
+{
+	now += 1000;
+	return 0;
+}
+
+static void test_nothing(void)
+{
+}
+
+#define sys_now		   test_now
+#define sys_preempted	   test_preempted
+#define sys_sleep	   test_sleep
+#define sys_futex_wait	   test_futex_wait
+#define shim_wire_look	   test_wire_look
+#define shim_wire_look_end test_nothing
+#define shim_engine_drain  test_nothing
+#define sched_yield	   test_yield
 #include "libshim/client/poll_idle.c"
 
 struct shim_client shim;
@@ -138,7 +175,53 @@ static void test_stream_pause(void)
 	CU_ASSERT_TRUE(i > 300 && i < 400);
 }
 
+static struct seg_hdr seg;
+static struct hca *hca;
+
+static void via_begin(struct poll_idle *idle)
+{
+	*idle = (struct poll_idle){ 0 };
+	hca = hca ? hca : calloc(1, sizeof(*hca));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(hca);
+	shim.hca = hca;
+	shim.seg = &seg;
+	now = 1000 * MS;
+	slept = 0;
+	look = WIRE_NOTHING;
+	hca->wires.deferred = 0;
+	seg.brought++;
+}
+
+static void test_reads_wire(void)
+{
+	struct poll_idle idle;
+	bool again;
+	u32 i;
+
+	via_begin(&idle);
+	hca->wires.deferred = 1;
+	for (i = 0; i < 1000; i++, now += US)
+		CU_ASSERT_TRUE(!shim_poll_via(&idle, &again) && !again);
+	look = WIRE_FOUND;
+	CU_ASSERT_TRUE(shim_poll_via(&idle, &again) && again);
+	CU_ASSERT_EQUAL(slept, 0);
+}
+
+static void test_leaves_wire(void)
+{
+	struct poll_idle idle;
+	bool again;
+	u32 i;
+
+	via_begin(&idle);
+	for (i = 0; i < 1000; i++, now += US)
+		CU_ASSERT_TRUE(shim_poll_via(&idle, &again));
+	CU_ASSERT_TRUE(slept > 0);
+}
+
 static const struct cu_test tests[] = {
+	{ "a poller that reads the wire does not sleep", test_reads_wire },
+	{ "a poller sleeps while the fabric process reads the wire", test_leaves_wire },
 	{ "a poller with a CPU of its own does not sleep", test_alone },
 	{ "a poller that was preempted sleeps, for 50 ms", test_shared },
 	{ "two pollers do not sleep for each other for long", test_both_sleep },

@@ -9,7 +9,7 @@
  * Only packets whose turn it is are merged: for the responder and the completer the burst is as a
  * requester of the same fabric makes it. Each packet has been parsed like a single one.
  */
-#include "fabric/roce/wire.h"
+#include "fabric/ingress/ingress.h"
 
 #include "emulator/qp.h"
 #include "emulator/transport/wire.h"
@@ -29,28 +29,29 @@ static bool merge_begins(const struct hca_qp *qp, const struct burst *b)
  * Add the datagram whose turn it is, and move its payload to @payload. Its headers are written over
  * the end of that.
  */
-static bool merge_datagram(struct roce_inbox *box, struct roce_in *in, const u8 sgid[16],
-			   u8 *payload)
+static bool merge_datagram(struct roce_in *in, const u8 sgid[16], const u8 dgid[16], u8 *payload,
+			   u64 *numbered)
 {
 	u8 *before = in->bytes + in->at - ROCE_IP6_UDP, kept[ROCE_IP6_UDP];
 	struct roce_pkt p;
 	bool fits;
 
 	memcpy(kept, before, sizeof(kept));
-	fits = roce_datagram_parse(sgid, box->gid, in, &p) == ROCE_DROPS &&
+	fits = roce_datagram_parse(sgid, dgid, in, &p) == ROCE_DROPS &&
 	       packet_extend_burst(&p, &in->burst);
 	memcpy(before, kept, sizeof(kept));
 	if (!fits)
 		return false;
 	memmove(payload, p.payload, p.payload_len);
-	box->wire->n.numbered += p.ip_id != roce_datagram_index(in);
+	*numbered += p.ip_id != roce_datagram_index(in);
 	return true;
 }
 
-void roce_merge(struct fabric *f, struct roce_inbox *box, struct roce_in *in, const u8 sgid[16])
+void roce_merge(struct hca *hca, struct roce_in *in, const u8 sgid[16], const u8 dgid[16],
+		u64 *numbered)
 {
 	struct burst *b = &in->burst.b;
-	const struct hca_qp *qp = hca_qp_by_num(f->hca, b->dst_qpn);
+	const struct hca_qp *qp = hca_qp_by_num(hca, b->dst_qpn);
 	const u32 at = in->at, len = in->len;
 	u8 *payload;
 
@@ -61,7 +62,7 @@ void roce_merge(struct fabric *f, struct roce_inbox *box, struct roce_in *in, co
 	while (!(b->flags & (BF_LAST | BF_ACK_REQ)) && in->at + in->len < in->end) {
 		in->at += in->len;
 		in->len = min_u32(in->end - in->at, in->step);
-		if (!merge_datagram(box, in, sgid, payload + b->len))
+		if (!merge_datagram(in, sgid, dgid, payload + b->len, numbered))
 			break;
 		in->held = in->at + in->len;
 	}
