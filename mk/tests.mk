@@ -129,7 +129,7 @@ $(U)/fabric/join/test_seal $(U)/fabric/join/test_keys: UNIT_LIBS := -lhogweed -l
 WORLD_UNITS := $(addprefix $(U)/fabric/join/,test_admission test_forward test_loan test_mesh test_stream test_texts)
 $(WORLD_UNITS): $(call objs,$(WORLD_SRC))
 $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
-WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input test_output test_peers)
+WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input test_output test_peers test_share)
 $(WIRE_UNITS): $(call objs,$(WIRE_SRC))
 $(WIRE_UNITS): UNIT_LIBS := $(WIRE_LIBS)
 $(U)/traces/record/test_poll: $(call objs,traces/record/poll.c)

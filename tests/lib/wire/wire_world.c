@@ -278,6 +278,8 @@ void wire_put_bytes(enum wire_to to, u32 from, const u8 *data, u32 len)
 	wire.on = true;
 	box->w.fn(wire.f, &box->w, EPOLLIN);
 	wire.on = false;
+	if (box->shared)
+		return; /* it is read in a turn */
 	wire_arriving.data = NULL;
 	wire_arriving.tclass = 0;
 	wire_arriving.step = 0;
