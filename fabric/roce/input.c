@@ -137,8 +137,10 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 		return 0;
 	if (!f->roce->filters || wire_peers_has(&f->roce->peers, sgid))
 		why = roce_datagram_parse(sgid, box->gid, in, &p);
-	if (why == ROCE_DROPS)
+	if (why == ROCE_DROPS) {
+		/* cppcheck-suppress uninitStructMember ; roce_datagram_parse() has set @p */
 		*numbered += p.ip_id != roce_datagram_index(in);
+	}
 	if (why == ROCE_DROPS && p.opcode == ROCE_OPCODE_CNP)
 		why = roce_cnp_input(f, box->wire, &p) ? ROCE_DROPS : ROCE_DROP_STRANGER;
 	else if (why == ROCE_DROPS)
