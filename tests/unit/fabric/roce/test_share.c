@@ -124,7 +124,7 @@ static void test_program_says_that_it_sleeps(void)
 	CU_ASSERT_EQUAL(wire.n_sent, before + 1);
 }
 
-/* What a program does that cannot deliver a datagram. */
+/* As a program reads. */
 static void read_as_program(void)
 {
 	wire.on = true;
