@@ -21,9 +21,9 @@
 #define CHECK_MIN_NS (2 * NSEC_PER_MSEC)
 #define CHECK_MAX_NS (10 * NSEC_PER_MSEC)
 #define CHECK_SHARE  16u /* of the time since it was deferred, until the next check */
-#define PAUSE_NS     (50 * NSEC_PER_MSEC)
+#define PAUSE_NS     (100 * NSEC_PER_MSEC)
 #define PAUSE_MAX_NS NSEC_PER_SEC
-#define WORTH	     32u /* datagrams that programs have read: worth a wait */
+#define WORTH	     128u /* datagrams that programs have read: worth a wait */
 
 /* How long ago a program looked last. */
 static u64 look_age(const struct fabric *f, u64 now)
