@@ -417,7 +417,7 @@ void shim_ops_forked(void)
 	for (i = 0; i < kept.n; i++)
 		peer_chan_drop(&kept.chan[i]);
 	own_pidns = 0;
-	shim_wire_unreceive();
+	shim_wire_receive_forked();
 	shim_wire_forked();
 }
 

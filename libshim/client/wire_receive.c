@@ -124,9 +124,15 @@ void shim_wire_unreceive(void)
 {
 	u32 i;
 
-	for (i = 0; looks.open && i < HCA_WIRES; i++)
+	for (i = 0; i < HCA_WIRES; i++)
 		wire_close(&wires[i]);
 	looks = (struct looks){ .refused = true, .opening = 1 };
+}
+
+void shim_wire_receive_forked(void)
+{
+	shim_wire_unreceive();
+	looks = (struct looks){ 0 };
 }
 
 /* Without the token: a fabric process that is stopped does not answer. */

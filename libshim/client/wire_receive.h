@@ -29,7 +29,9 @@ void shim_wire_note_bulk(u64 now);
 void shim_wire_look_end(void);
 /** shim_wire_datagrams() - the datagrams that are being delivered: the memory of HCA_ROCE. */
 void *shim_wire_datagrams(void);
-/** shim_wire_unreceive() - close the sockets, since the fabric process has ended, or in a child. */
+/** shim_wire_unreceive() - close the sockets for good: the fabric process has ended. */
 void shim_wire_unreceive(void);
+/** shim_wire_receive_forked() - in a child of fork(): close the sockets, which are its parent's. */
+void shim_wire_receive_forked(void);
 
 #endif

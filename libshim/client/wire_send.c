@@ -56,11 +56,13 @@ enum {
  * struct outbox - a packet, whose frame is egress.frames[0], that leaves without the token.
  * @state: OUTBOX_*
  * @flow: its socket; @rec: its burst and addresses
+ * @answers: it is an answer, maybe of another program's queue pair: packets of that need not wait
  * @refused: errno with which the socket has refused an earlier one, @lost: that one; 0: none
  */
 struct outbox {
 	u32 state;
 	struct wire_flow *flow;
+	bool answers;
 	struct egress_batch batch;
 	struct cap_rec rec;
 	u32 refused;
@@ -102,7 +104,7 @@ static void outbox_done(struct outbox *o, u32 lost)
 		o->lost = o->rec.b;
 		o->refused = lost;
 	}
-	if (exchange(&qp->leaving, LEAVING_NOTHING) == LEAVING_MISSED)
+	if (!o->answers && exchange(&qp->leaving, LEAVING_NOTHING) == LEAVING_MISSED)
 		relay_ring(&shim.engine, qp_slot(qp));
 	store_release(&o->state, OUTBOX_EMPTY);
 }
@@ -160,7 +162,9 @@ static int outbox_fill(struct hca *hca, struct wire_flow *flow, const struct cap
 		return ret;
 	o->flow = flow;
 	o->rec = *v->rec;
-	store_relaxed(&hca->qp[o->rec.b.src_qpn & (HCA_MAX_QP - 1)].leaving, LEAVING);
+	o->answers = shim.engine.receives;
+	if (!o->answers)
+		store_relaxed(&hca->qp[o->rec.b.src_qpn & (HCA_MAX_QP - 1)].leaving, LEAVING);
 	store_release(&o->state, OUTBOX_FILLED);
 	return 0;
 }
