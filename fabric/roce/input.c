@@ -10,6 +10,7 @@
 #include "emulator/transport/untrusted.h"
 #include "emulator/transport/wire.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -215,19 +216,32 @@ static void inbox_event(struct fabric *f, struct watch *watch, u32 events)
 	}
 }
 
+/* The inbox, in memory that programs can map, but not make shorter. Return: 0 or -errno. */
+static int inbox_map(struct roce_inbox *box)
+{
+	const u64 size = ingress_box_size(box->room);
+	void *at;
+
+	box->mem_fd = memfd_create("rdmaemu-inbox", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (box->mem_fd < 0 || ftruncate(box->mem_fd, (off_t)size) ||
+	    fcntl(box->mem_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, box->mem_fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	box->got = at;
+	return 0;
+}
+
 int roce_inbox_open(struct fabric *f, struct roce_inbox *box, int fd, u32 room)
 {
-	int ret = -ENOMEM;
+	int ret;
 
 	box->paused = box->shared = box->deferred = false;
 	box->room = room;
-	box->mem_fd = memfd_create("rdmaemu-inbox", MFD_CLOEXEC);
-	if (box->mem_fd >= 0 && !ftruncate(box->mem_fd, (off_t)ingress_box_size(room)))
-		box->got = mmap(NULL, ingress_box_size(room), PROT_READ | PROT_WRITE, MAP_SHARED,
-				box->mem_fd, 0);
-	if (box->got == MAP_FAILED)
-		box->got = NULL;
-	if (box->got)
+	box->got = NULL;
+	ret = inbox_map(box);
+	if (!ret)
 		ret = loop_watch_add(f, &box->w, fd, inbox_event);
 	if (ret) {
 		close(fd);
