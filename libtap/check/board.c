@@ -253,9 +253,12 @@ bool check_board_is_alive(const struct board_qp *place)
 
 const struct board_qp *check_board_next(const struct board_qp *after)
 {
-	u32 i = after ? (u32)(after - board->qp) + 1 : 0;
+	u32 i;
 
-	return board && i < min_u32(load_relaxed(&board->used), BOARD_QPS) ? &board->qp[i] : NULL;
+	if (!board)
+		return NULL;
+	i = after ? (u32)(after - board->qp) + 1 : 0;
+	return i < min_u32(load_relaxed(&board->used), BOARD_QPS) ? &board->qp[i] : NULL;
 }
 
 static bool board_has_gid(const struct board_attr *a, const union ibv_gid *gid)
