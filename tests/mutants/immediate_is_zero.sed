@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-# source: emulator/transport/wqe.c
-# Messages carry 0 as their immediate data.
-s/\bb->imm = w->imm;/b->imm = 0;/
+# source: libshim/verbs/poll.c
+# Completions have 0 as their immediate data.
+s/\bwc->imm_data = e->imm;/wc->imm_data = 0;/
