@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # slow 6
-# waits
+# alone
 # settings: one: a fabric and a script
-# A third implementation, written by hand with scapy, exchanges SENDs with a program on an emulated device.
+# A third implementation, written by hand with scapy, exchanges SENDs with a program on an emulated device. Alone: a
+# script that gets no CPU for two seconds is dead to a queue pair.
 . "$(dirname "$0")/../../lib/lib.sh"
 . "$TOP/tests/lib/join.sh"
 . "$TOP/tests/lib/roce.sh"
