@@ -19,8 +19,8 @@
 
 #include <netinet/in.h>
 
-#define INGRESS_MAX	 65536u /* bytes that the kernel hands out at once */
-#define INGRESS_READ_MAX (64u << 10) /* portion of the answer to a READ request */
+#define INGRESS_MAX   65536u /* bytes that the kernel hands out at once */
+#define ROCE_READ_MAX (64u << 10) /* portion of the answer to a READ request */
 
 /* The client of a MEM_SEG that is the datagrams being delivered, in the process that does. */
 #define HCA_ROCE 0xfffffffau
@@ -80,6 +80,12 @@ static inline u64 ingress_box_size(u32 room)
 {
 	return ALIGN_UP(sizeof(struct ingress_box) + (u64)room * sizeof(struct roce_in),
 			(u64)EGRESS_ALIGN);
+}
+
+/** roce_is_marked() - both ECN bits are set: a switch on the way was congested. */
+static inline bool roce_is_marked(const struct roce_in *in)
+{
+	return (in->tclass & 3) == 3;
 }
 
 /** ingress_recover() - forget what a program has read that ended meanwhile. Token held. */

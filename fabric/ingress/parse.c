@@ -119,5 +119,5 @@ void roce_datagram_resume(struct roce_in *in)
 
 bool roce_read_is_long(const struct burst *b)
 {
-	return b->op == BOP_READ_REQ && b->len > INGRESS_READ_MAX;
+	return b->op == BOP_READ_REQ && b->len > ROCE_READ_MAX;
 }

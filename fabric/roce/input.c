@@ -17,8 +17,6 @@
 
 #define TURN	 (16u * EGRESS_BATCH) /* datagrams of a wire in one holding of the token */
 #define AGAIN_NS (200 * NSEC_PER_USEC)
-#define ECN_MASK 3u /* of a traffic class */
-#define ECN_CE	 3u /* a switch on the way was congested */
 
 /* A group's datagram that this fabric has sent: the switch has delivered it. */
 static bool datagram_is_echo(const struct roce *r, const struct roce_inbox *box, const u8 sgid[16])
@@ -152,7 +150,7 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 	}
 	if (p.opcode == ROCE_OPCODE_CNP)
 		return 0;
-	if ((in->tclass & ECN_MASK) == ECN_CE && !in->told) {
+	if (roce_is_marked(in) && !in->told) {
 		in->told = true;
 		roce_cnp_send(f, box->wire, &p, b);
 	}

@@ -41,7 +41,6 @@
 #define ROCE_RATES     HCA_WIRE_SPEEDS
 #define ROCE_GROUPS    HCA_WIRE_GROUPS /* multicast groups that all wires join */
 #define ROCE_DATA_MAX  (1u << 20) /* payload of a burst */
-#define ROCE_READ_MAX  INGRESS_READ_MAX
 #define ROCE_READ_TURN (1u << 20) /* bytes of such answers in one holding of the token */
 
 /**

@@ -52,9 +52,6 @@
 #define BULK_NS	    50000000ull /* without looks, after that */
 #define PATHS_NS    10000000ull /* how long it is known whether a queue pair uses a wire */
 
-#define ECN_MASK 3u /* of a traffic class */
-#define ECN_CE	 3u /* a switch on the way was congested */
-
 /** struct wire_in - a wire, as this program reads it. @box: NULL: not mapped */
 struct wire_in {
 	struct own_fd own;
@@ -217,7 +214,7 @@ static bool datagram_deliver(u32 wire, struct roce_in *in)
 	u8 sgid[16];
 	u32 fault;
 
-	if (in->held || in->asked || (in->tclass & ECN_MASK) == ECN_CE)
+	if (in->held || in->asked || roce_is_marked(in))
 		return false;
 	delivered = in->bytes;
 	roce_datagram_source(in, sgid);
