@@ -8,6 +8,8 @@
 # tests/bench/			measurements
 # tests/lib/c/			what several of them share
 # tests/lib/engine/		an engine without a fabric process, for the unit tests
+# tests/lib/wire/			a fabric process with a wire without system calls
+# tests/lib/program/		a program next to it
 # tests/lib/mesh/			a joined fabric process without system calls
 
 T := $(BUILD)/tests
@@ -132,6 +134,10 @@ $(WORLD_UNITS): UNIT_LIBS := $(WORLD_LIBS)
 WIRE_UNITS := $(addprefix $(U)/fabric/roce/,test_group test_input test_output test_peers test_share)
 $(WIRE_UNITS): $(call objs,$(WIRE_SRC))
 $(WIRE_UNITS): UNIT_LIBS := $(WIRE_LIBS)
+# A program next to it: tests/lib/program/program.h.
+PROGRAM_UNITS := $(addprefix $(U)/libshim/client/,test_wire_receive test_wire_send)
+$(PROGRAM_UNITS): $(call objs,$(WIRE_SRC) tests/lib/program/program.c)
+$(PROGRAM_UNITS): UNIT_LIBS := $(WIRE_LIBS)
 $(U)/traces/record/test_poll: $(call objs,traces/record/poll.c)
 # One of the recorder's, whose profiles the fabric process reads.
 $(U)/traces/record/test_profile: $(call objs,traces/record/profile.c $(addprefix fabric/common/,profile.c \

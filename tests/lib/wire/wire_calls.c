@@ -13,6 +13,12 @@
 
 struct wire_arriving wire_arriving;
 
+/* The fabric process has the first number, programs have the others. */
+static bool fd_is_socket(int fd)
+{
+	return fd >= FD_SOCKET && fd < FD_SOCKET + FD_SOCKETS;
+}
+
 /* --- sockets ---------------------------------------------------------------------------------- */
 
 CALL(int, egress_call_socket, int domain, int type, int protocol)
@@ -29,7 +35,7 @@ CALL(int, setsockopt, int fd, int level, int name, const void *value, socklen_t 
 	(void)name;
 	(void)value;
 	(void)len;
-	WIRE_MUST(fd == FD_SOCKET);
+	WIRE_MUST(fd_is_socket(fd));
 	return 0;
 }
 
@@ -37,7 +43,7 @@ CALL(int, egress_call_bind, int fd, const struct sockaddr *sa, socklen_t len)
 {
 	(void)sa;
 	(void)len;
-	WIRE_MUST(fd == FD_SOCKET);
+	WIRE_MUST(fd_is_socket(fd));
 	return 0;
 }
 
@@ -64,7 +70,7 @@ CALL(int, getsockname, int fd, struct sockaddr *sa, socklen_t *len)
 {
 	(void)sa;
 	(void)len;
-	WIRE_MUST(fd == FD_SOCKET);
+	WIRE_MUST(fd_is_socket(fd));
 	return 0;
 }
 
@@ -74,7 +80,7 @@ CALL(ssize_t, sendto, int fd, const void *data, size_t len, int flags, const str
 	(void)flags;
 	(void)sa;
 	(void)sa_len;
-	WIRE_MUST(fd == FD_SOCKET && len == 2 && !memcmp(data, "\0\1", 2));
+	WIRE_MUST(fd_is_socket(fd) && len == 2 && !memcmp(data, "\0\1", 2));
 	probe_next = 0;
 	return 2;
 }
@@ -82,21 +88,21 @@ CALL(ssize_t, sendto, int fd, const void *data, size_t len, int flags, const str
 CALL(ssize_t, recv, int fd, void *data, size_t len, int flags)
 {
 	(void)flags;
-	WIRE_MUST(fd == FD_SOCKET && len);
+	WIRE_MUST(fd_is_socket(fd) && len);
 	*(u8 *)data = probe_next++;
 	return 1;
 }
 
 CALL(int, close, int fd)
 {
-	return fd == FD_SOCKET ? 0 : __real_close(fd);
+	return fd_is_socket(fd) ? 0 : __real_close(fd);
 }
 
 CALL(int, epoll_ctl, int epoll, int op, int fd, struct epoll_event *event)
 {
 	(void)op;
 	(void)event;
-	WIRE_MUST(epoll == FD_EPOLL && fd == FD_SOCKET);
+	WIRE_MUST(epoll == FD_EPOLL && fd_is_socket(fd));
 	return 0;
 }
 
@@ -132,7 +138,7 @@ CALL(int, egress_call_recvmmsg, int fd, struct mmsghdr *m, unsigned int n)
 	struct msghdr *h = &m->msg_hdr;
 	size_t len;
 
-	WIRE_MUST(fd == FD_SOCKET && n);
+	WIRE_MUST(fd_is_socket(fd) && n);
 	if (!wire_arriving.data)
 		return -EAGAIN;
 	len = min_u64(wire_arriving.len, h->msg_iov->iov_len);
@@ -178,7 +184,8 @@ static bool leaving_next(struct leaving *l, u32 step, u32 nth)
 
 	if (l->at == l->h->msg_iovlen)
 		return false;
-	memcpy(l->frame, wire.f->roce->egress.frames[nth].head, head);
+	memcpy(l->frame, (wire.egress ? wire.egress : &wire.f->roce->egress)->frames[nth].head,
+	       head);
 	for (l->len = head; l->at < l->h->msg_iovlen && l->len - head < step;) {
 		v = &l->h->msg_iov[l->at];
 		n = min_u64(v->iov_len - l->off, step - (l->len - head));
@@ -247,9 +254,10 @@ CALL(int, egress_call_sendmmsg, int fd, struct mmsghdr *m, unsigned int n)
 	unsigned int i;
 	u32 nth = 0;
 
-	WIRE_MUST(fd == FD_SOCKET);
+	WIRE_MUST(fd_is_socket(fd));
 	if (wire.full)
 		return -EAGAIN;
+	wire.sent_by = fd;
 	for (i = 0; i < n; i++)
 		nth += message_check(&m[i].msg_hdr, nth);
 	return (int)n;

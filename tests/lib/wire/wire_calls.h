@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FD_EPOLL  (1 << 19)
-#define FD_SOCKET (1 << 20)
+#define FD_EPOLL   (1 << 19)
+#define FD_SOCKET  (1 << 20) /* of the fabric process; programs have the numbers after it */
+#define FD_SOCKETS 1024
 
 #define WIRE_MUST(cond)                                                                            \
 	do {                                                                                       \

@@ -153,11 +153,18 @@ static void modify(const struct emu_qp *q, struct hca_qp_attr *attr, u32 state, 
 	WIRE_MUST(!emu_modify(wire.m, q, attr, mask | QPA_STATE));
 }
 
-void wire_connect_with(u32 path_mtu)
+/* As the shim does when a queue pair becomes RESET. */
+static void ring_empty(u32 client, u64 ring)
+{
+	struct wq_ctl *ctl = (void *)((u8 *)wire.m->c[client].seg + ring);
+
+	store_release(&ctl->prod, 0);
+}
+
+void wire_connect_qp(struct emu_qp *q, u32 path_mtu)
 {
 	struct hca_qp_attr attr = { .port_num = 1, .path_mtu = (u8)path_mtu };
 	const struct emu_conn *o = &emu_conn_defaults;
-	struct emu_qp *q = &wire.live;
 
 	attr.access = o->access;
 	attr.dest_qpn = WIRE_HOST_QPN;
@@ -172,12 +179,19 @@ void wire_connect_with(u32 path_mtu)
 	wire_host_gid(WIRE_TO_4, 1, attr.av.dgid);
 	q->sq_prod = q->rq_prod = q->scq.cons = q->rcq.cons = 0;
 	modify(q, &attr, QPS_RESET, 0);
+	ring_empty(q->client, q->sq);
+	ring_empty(q->client, q->rq);
 	modify(q, &attr, QPS_INIT, QPA_PKEY_INDEX | QPA_PORT | QPA_ACCESS_FLAGS);
 	modify(q, &attr, QPS_RTR,
 	       QPA_AV | QPA_PATH_MTU | QPA_DEST_QPN | QPA_RQ_PSN | QPA_MAX_DEST_RD_ATOMIC |
 		       QPA_MIN_RNR_TIMER);
 	modify(q, &attr, QPS_RTS,
 	       QPA_SQ_PSN | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC);
+}
+
+void wire_connect_with(u32 path_mtu)
+{
+	wire_connect_qp(&wire.live, path_mtu);
 }
 
 void wire_connect(void)

@@ -30,6 +30,8 @@ enum wire_to {
  * @n_sent: packets that have left; @sent: the latest, without its payload
  * @n_acks_asked: those that ask for an ACK
  * @n_runs: how often several have left in one piece; @n_copies: how often memory was copied
+ * @sent_by: the socket that sent last
+ * @egress: whose frames leave; NULL: the fabric process's
  */
 struct wire_world {
 	struct emu_cm *cm;
@@ -40,6 +42,8 @@ struct wire_world {
 	struct emu_qp fresh, live, ud;
 	u32 n_sent, n_runs, n_acks_asked, n_copies;
 	struct roce_pkt sent;
+	int sent_by;
+	const struct egress *egress;
 };
 
 extern struct wire_world wire;
@@ -55,6 +59,10 @@ void wire_make_frozen(void (*live)(void));
 void wire_restore(void);
 /** wire_audit() - Return: whether HCA memory is sound. */
 bool wire_audit(void);
+/**
+ * wire_connect_qp() - connect a queue pair of program 1 with host 1, as new. @path_mtu: ibv_mtu
+ */
+void wire_connect_qp(struct emu_qp *q, u32 path_mtu);
 /** wire_connect_with() - connect the live queue pair with host 1, as new. @path_mtu: ibv_mtu */
 void wire_connect_with(u32 path_mtu);
 /** wire_connect() - the same with 1024 bytes. */
