@@ -27,7 +27,9 @@
  * Any thread may send what is there. hca_qp.leaving keeps the fabric process from sending a later
  * packet of the queue pair before it. If the socket has no room then, the thread waits without the
  * token: the queue pair has gone on, and nothing repairs the messages of UC. From then on the flow
- * is the fabric process's, which need not wait, until half of the socket's queue has left.
+ * is the fabric process's, which need not wait, until half of the socket's queue has left. If the
+ * program closes the socket meanwhile, the packet is lost: the number may be that of a file of its
+ * own.
  */
 #include "libshim/client/wire_send.h"
 
@@ -109,6 +111,13 @@ static void outbox_done(struct outbox *o, u32 lost)
 	store_release(&o->state, OUTBOX_EMPTY);
 }
 
+/* The packet in the outbox, which this thread has taken, is lost. */
+static void outbox_lose(struct outbox *o, u32 error)
+{
+	egress_count_lost(shim.hca, &o->rec, 1);
+	outbox_done(o, error);
+}
+
 /* Send the packet in the outbox, if no other thread does. @last: without room, it is lost */
 static void outbox_send(bool last)
 {
@@ -118,6 +127,11 @@ static void outbox_send(bool last)
 	if (!__atomic_compare_exchange_n(&o->state, &filled, OUTBOX_SENDING, false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
+	/* The number may be that of another file, which the program has opened meanwhile. */
+	if (unlikely(o->flow->full && !own_fd_is_open(&o->flow->own))) {
+		outbox_lose(o, EBADF);
+		return;
+	}
 	egress.refused = 0;
 	if (likely(egress_frames(&egress, &o->flow->out, &o->rec, &o->batch))) {
 		outbox_done(o, (u32)egress.refused);
@@ -128,8 +142,7 @@ static void outbox_send(bool last)
 		store_release(&o->state, OUTBOX_FILLED);
 		return;
 	}
-	egress_count_lost(shim.hca, &o->rec, 1);
-	outbox_done(o, ENOBUFS);
+	outbox_lose(o, ENOBUFS);
 }
 
 /* Empty the outbox, with the token. Return: false: it still has a packet, which a thread sends. */

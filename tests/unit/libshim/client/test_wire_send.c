@@ -98,6 +98,40 @@ static void test_nothing_enters_a_socket_of_the_program(void)
 	CU_ASSERT_TRUE(fabric_has_sent());
 }
 
+static int taken;
+
+static void take_number(void)
+{
+	program_takes_number(taken);
+	wire.full = false;
+}
+
+/* Another thread does so while the one that sends waits for room. */
+static void test_nor_while_a_packet_waits_for_room(void)
+{
+	u64 lost = wire.m->hca->wires.n_lost[WIRE_TO_4];
+	u32 before;
+
+	program_begin(OWNER);
+	program_send(&wire.live, 100);
+	taken = wire.sent_by;
+	before = wire.n_sent;
+	wire.full = true;
+	program.naps = take_number;
+	program_send(&wire.live, 100);
+	CU_ASSERT_EQUAL(wire.n_sent, before);
+	CU_ASSERT_EQUAL(wire.m->hca->wires.n_lost[WIRE_TO_4], lost + 1);
+	CU_ASSERT_EQUAL(live()->leaving, LEAVING_NOTHING);
+	/* What follows is not held back, and the timeout brings all three. */
+	program_send(&wire.live, 100);
+	wire_settle();
+	CU_ASSERT_EQUAL(wire.n_sent, before + 1);
+	wire.m->clock += 10 * NSEC_PER_SEC;
+	wire_settle();
+	CU_ASSERT_EQUAL(wire.n_sent, before + 1 + 3);
+	CU_ASSERT_TRUE(fabric_has_sent());
+}
+
 static void test_waits_for_room(void)
 {
 	u32 before;
@@ -146,6 +180,7 @@ static const struct cu_test tests[] = {
 	  test_without_a_socket_the_fabric_process_sends },
 	{ "a packet waits for room in its socket", test_waits_for_room },
 	{ "nothing enters a socket of the program", test_nothing_enters_a_socket_of_the_program },
+	{ "nor does it while a packet waits for room", test_nor_while_a_packet_waits_for_room },
 	{ "a queue pair is used again when its program was killed before it sent",
 	  test_a_program_that_is_killed_before_it_sends },
 	{ NULL, NULL },
