@@ -34,17 +34,17 @@ static struct limit_history {
 	u64 last;
 } history[LIMIT_LOG_NS + 1];
 
-static int call_file_read(s32 tid, char *text)
+int call_file_read(s32 tid, const char *name, char *text, size_t size)
 {
 	char path[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
 	fd = (int)SYS_RET(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC));
 	if (fd < 0)
 		return fd;
-	n = sys_read(fd, text, TEXT_SIZE - 1);
+	n = sys_read(fd, text, size - 1);
 	sys_close(fd);
 	if (n <= 0)
 		return n ? (int)n : -EIO;
@@ -56,7 +56,7 @@ static int call_file_read(s32 tid, char *text)
 int call_read(s32 tid, struct thread_call *call)
 {
 	char text[TEXT_SIZE], *at = text;
-	int ret = call_file_read(tid, text);
+	int ret = call_file_read(tid, "syscall", text, sizeof(text));
 	u32 i;
 
 	call->place = THREAD_RUNS;

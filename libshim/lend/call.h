@@ -41,6 +41,11 @@ struct thread_call {
 	u64 pc;
 };
 
+/**
+ * call_file_read() - read file @name of thread @tid from /proc, as far as @size has room for it.
+ * Return: 0 or -errno.
+ */
+int call_file_read(s32 tid, const char *name, char *text, size_t size);
 /** call_read() - what the thread @tid does, from /proc. Return: 0 or -errno. */
 int call_read(s32 tid, struct thread_call *call);
 /** call_is_stoppable() - whether the thread's program cannot notice a signal. @now: monotonic */

@@ -8,7 +8,8 @@
  * not in the copies. The lock is held from before the fork until then, and signals are blocked. A
  * pipe tells the parent: its end closes when the child has made the copies, or has died.
  *
- * That holds for a program with one thread. One with several has nothing lent when it forks.
+ * That holds for a program with one thread. One with several gives back what it has lent before it
+ * forks, if they can be stopped.
  *
  * Mappings that are not inherited (MADV_DONTFORK) are not in the child, and it copies nothing.
  */
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #define BUSY_TRIES 1000u
+#define AUTO_TRIES 20u /* where the program has not asked for lent memory */
 #define EXIT_TRIES 100u /* where all that can end is a thread */
 #define BUSY_NS	   5000000u
 
@@ -35,7 +37,7 @@ static int done_pipe[2] = { -1, -1 };
  */
 static void all_return(void)
 {
-	u32 i, tries = lend_can_stop() ? BUSY_TRIES : EXIT_TRIES;
+	u32 i, tries = !lend_can_stop() ? EXIT_TRIES : lend_is_asked() ? BUSY_TRIES : AUTO_TRIES;
 
 	for (i = 0; i < tries && lend_return_all(); i++) {
 		lend_unlock(&mask_before);

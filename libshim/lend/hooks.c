@@ -12,6 +12,7 @@
  */
 #include "libshim/interpose/interpose.h"
 #include "libshim/interpose/syscall.h"
+#include "libshim/lend/range.h"
 #include "libshim/lend/region.h"
 #include "libshim/lend/threads.h"
 
@@ -117,7 +118,7 @@ int hook_pkey_mprotect(void *addr, size_t len, int prot, int key)
  */
 static void prepare_for_thread(void)
 {
-	if (!lend_can_stop())
+	if (lent_range_count() && !lend_signal_is_ours())
 		lend_give_back_quiet();
 }
 

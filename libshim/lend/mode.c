@@ -2,10 +2,9 @@
 /**
  * DOC: what RDMAEMU_LEND asks for.
  *
- * With `auto`, the default, memory changes its place only while the program has one thread, and as
- * far as it takes little time (cost.c). No thread is stopped, so this needs no signal, and works
- * with every libc. With `1` the program lends all that can be lent, and stops the program's other
- * threads.
+ * With `auto`, the default, memory is lent as far as it takes little time (cost.c), and only while
+ * all other threads of the program sleep. With `1` the program lends all that can be lent, and
+ * stops threads that run, too.
  */
 #include "libshim/lend/region.h"
 #include "libshim/lend/threads.h"
@@ -17,7 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum lend_mode { LEND_UNKNOWN, LEND_OFF, LEND_AUTO, LEND_ASKED, LEND_STOPS };
+/**
+ * struct lend_mode - what RDMAEMU_LEND requests, and what can be done.
+ * @known: the rest is set
+ * @on: memory may be lent
+ * @asked: as much as possible, whatever it costs
+ * @stops: threads can be stopped
+ */
+struct lend_mode {
+	bool known;
+	bool on;
+	bool asked;
+	bool stops;
+};
 
 #ifdef __x86_64__
 
@@ -44,37 +55,37 @@ static bool libc_lets_stop(void)
 
 #endif
 
-static enum lend_mode mode_find(void)
+static void mode_find(struct lend_mode *m)
 {
 	const char *text = shim_setting(PROTO_LEND_ENV);
 
-	if (!text || !*text || !strcmp(text, "auto"))
-		return LEND_AUTO;
-	if (strcmp(text, "1") != 0)
-		return LEND_OFF;
-	return libc_lets_stop() ? LEND_STOPS : LEND_ASKED;
+	m->asked = text && !strcmp(text, "1");
+	m->on = m->asked || !text || !*text || !strcmp(text, "auto");
+	m->stops = m->on && libc_lets_stop();
+	store_release(&m->known, true);
 }
 
-static enum lend_mode mode_get(void)
+/* Threads that find it at the same time find the same. */
+static const struct lend_mode *mode_get(void)
 {
-	static enum lend_mode known;
+	static struct lend_mode mode;
 
-	if (load_relaxed(&known) == LEND_UNKNOWN)
-		store_relaxed(&known, mode_find());
-	return load_relaxed(&known);
+	if (!load_acquire(&mode.known))
+		mode_find(&mode);
+	return &mode;
 }
 
 bool lend_is_on(void)
 {
-	return mode_get() != LEND_OFF;
+	return mode_get()->on;
 }
 
 bool lend_is_asked(void)
 {
-	return mode_get() >= LEND_ASKED;
+	return mode_get()->asked;
 }
 
 bool lend_can_stop(void)
 {
-	return mode_get() == LEND_STOPS;
+	return mode_get()->stops;
 }

@@ -18,6 +18,7 @@
  * pages for holes of the file.
  */
 #include "libshim/lend/range.h"
+#include "libshim/lend/region.h"
 
 #include "libshim/interpose/syscall.h"
 #include "libshim/lend/threads.h"
@@ -176,7 +177,7 @@ static void pages_split(u64 addr, u64 len)
 /* @first: of its range. Return: 0 or -errno: the step is as it was. */
 static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off, bool first)
 {
-	int ret = lend_stop();
+	int ret = lend_stop(!lend_is_asked());
 
 	if (ret)
 		return ret;
@@ -316,7 +317,7 @@ static int step_return(struct step *s)
 
 	if (ret)
 		return ret;
-	ret = lend_stop();
+	ret = lend_stop(false);
 	if (!ret) {
 		ret = step_is_mapped(s->addr, s->len, s->prot, s->off) ? step_exchange(s) : -EAGAIN;
 		lend_resume();

@@ -411,7 +411,7 @@ void lend_region_drop(u64 number)
 int lend_give_back(u64 addr, u64 len)
 {
 	int saved = errno, ret;
-	u32 i, tries = lend_can_stop() ? BUSY_TRIES : EXIT_TRIES;
+	u32 i, tries = lend_is_asked() && lend_can_stop() ? BUSY_TRIES : EXIT_TRIES;
 	sigset_t before;
 
 	if (likely(!lent_range_count()))

@@ -15,6 +15,7 @@
 #include "libshim/lend/threads.h"
 
 #include "libshim/lend/range.h"
+#include "libshim/lend/region.h"
 
 #ifdef __x86_64__
 
@@ -29,6 +30,9 @@
 #define STOP_NS	    50000000u
 #define STOP_CPU_NS 1000000000u /* if all that is missing is a CPU for the threads */
 #define SCAN_NS	    1000000u
+#define SETTLE_NS   10000000u
+#define LOOK_NS	    50000u
+#define STATUS_TEXT 4096
 #define BACKOFF	    20u /* times as long as an attempt in vain took there is no other */
 
 /**
@@ -46,6 +50,8 @@ static u32 n_threads;
 static u32 n_stopped; /* a futex */
 static u32 stop_word; /* a futex */
 static bool others_stopped;
+static bool only_asleep; /* threads that run are not to be stopped */
+static bool stopped_last; /* the last attempt was not in vain */
 static bool some_sleep; /* although they were signalled */
 static u64 refuse_until;
 
@@ -101,14 +107,44 @@ static int handler_install(void)
 	return sigaction(LEND_SIGNAL, &act, NULL) ? -errno : 0;
 }
 
-/* Return: -EBUSY if what the thread does cannot be interrupted. */
+bool lend_signal_is_ours(void)
+{
+	return lend_can_stop() && !handler_install();
+}
+
+/* The number behind @name in a text of /proc; 0: there is none. */
+static u64 status_number(const char *text, const char *name, int base)
+{
+	const char *at = strstr(text, name);
+
+	return at ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+/*
+ * Whether the signal would be delivered to a thread that sleeps, or it is dead, and nobody else
+ * would see it.
+ */
+static bool sleeper_takes_signal(s32 tid)
+{
+	char text[STATUS_TEXT];
+
+	if (call_file_read(tid, "status", text, sizeof(text)))
+		return true;
+	if (status_number(text, "\nSigBlk:\t", 16) & BIT64(LEND_SIGNAL - 1))
+		return false;
+	return !only_asleep || !status_number(text, "\nTracerPid:\t", 10);
+}
+
+/* Return: -EBUSY if what the thread does cannot be interrupted, -EAGAIN if it is to run on. */
 static int thread_look(s32 tid, struct thread_call *call, u64 now)
 {
 	int ret = call_read(tid, call);
 
-	if (ret)
+	if (ret || call->place == THREAD_DEAD)
 		return ret;
-	return call_is_stoppable(call, now) ? 0 : -EBUSY;
+	if (call->place != THREAD_SLEEPS)
+		return only_asleep ? -EAGAIN : 0;
+	return call_is_stoppable(call, now) && sleeper_takes_signal(tid) ? 0 : -EBUSY;
 }
 
 /* Signal a thread that a list shows for the first time. */
@@ -198,11 +234,26 @@ static int threads_list(int dir, s32 self, u64 now, bool signal)
 	return n ? (int)n : running;
 }
 
+/*
+ * Look whether all threads can be stopped. After a stop they run until they sleep in their calls
+ * again: where only those that sleep are stopped, they get time for that.
+ */
+static int threads_look(int dir, s32 self, u64 start)
+{
+	int ret = threads_list(dir, self, start, false);
+
+	while (ret == -EAGAIN && stopped_last && sys_now() - start < SETTLE_NS) {
+		sys_sleep(LOOK_NS);
+		ret = threads_list(dir, self, start, false);
+	}
+	return ret;
+}
+
 static int threads_stop(int dir, u64 start)
 {
 	s32 self = thread_self();
 	u32 stopped;
-	int ret = threads_list(dir, self, start, false);
+	int ret = threads_look(dir, self, start);
 
 	if (ret <= 0)
 		return ret;
@@ -218,7 +269,7 @@ static int threads_stop(int dir, u64 start)
 	return -EBUSY;
 }
 
-int lend_stop(void)
+int lend_stop(bool asleep)
 {
 	u64 start;
 	int dir, ret;
@@ -226,8 +277,9 @@ int lend_stop(void)
 	if (lend_is_alone())
 		return 0;
 	start = sys_now();
-	if (!lend_can_stop() || start < refuse_until || handler_install())
+	if (start < refuse_until || !lend_signal_is_ours())
 		return -EBUSY;
+	only_asleep = asleep;
 	dir = (int)SYS_RET(syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (dir < 0)
@@ -236,6 +288,7 @@ int lend_stop(void)
 	store_release(&stop_word, stop_word + 1);
 	others_stopped = true;
 	ret = threads_stop(dir, start);
+	stopped_last = !ret;
 	sys_close(dir);
 	if (!ret)
 		return 0;
@@ -265,9 +318,15 @@ void lend_threads_forget(void)
 
 #else
 
-int lend_stop(void)
+int lend_stop(bool asleep)
 {
+	(void)asleep;
 	return lend_is_alone() ? 0 : -EBUSY;
+}
+
+bool lend_signal_is_ours(void)
+{
+	return false;
 }
 
 void lend_resume(void)

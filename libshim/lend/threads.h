@@ -6,7 +6,8 @@
  * the kernel for it writes to memory, so no access can be lost, fail, or see a page half exchanged.
  * lend_stop() stops all threads, or none, and then the pages stay where they are. A thread that
  * blocks the signal, sleeps in a call that the signal would disturb (call.h), or does not stop in
- * time costs nothing but lent memory.
+ * time costs nothing but lent memory. So does a debugger, which would show its user each of the
+ * signals, unless the user has asked for lent memory.
  */
 #ifndef LIBSHIM_LEND_THREADS_H
 #define LIBSHIM_LEND_THREADS_H
@@ -21,8 +22,8 @@
 /* --- mode.c --- */
 
 /**
- * lend_can_stop() - whether threads are to be stopped, and can be on this kind of machine, with
- * this libc.
+ * lend_can_stop() - whether memory may be lent, and threads can be stopped on this kind of machine,
+ * with this libc.
  */
 bool lend_can_stop(void);
 
@@ -31,9 +32,15 @@ bool lend_can_stop(void);
 /**
  * lend_stop() - stop the other threads. The caller has the lock of this folder, and takes no other
  * until lend_resume(), not even malloc()'s: stopped threads have them.
+ * @asleep: only if all of them sleep, so that none is kept from what it does
  * Return: 0, or -EBUSY: all run on.
  */
-int lend_stop(void);
+int lend_stop(bool asleep);
+/**
+ * lend_signal_is_ours() - whether threads can be stopped by LEND_SIGNAL: the program does not use
+ * it. From then on it has a handler.
+ */
+bool lend_signal_is_ours(void);
 /** lend_resume() - end what a successful lend_stop() has begun. */
 void lend_resume(void);
 /**

@@ -33,6 +33,10 @@ for threads in 1 2 4 8; do
 		app app_mr_lent_torture_threads $side $threads "$n" ${TORTURE_SEED-}
 	done
 done
+# By default memory is lent only while the other threads sleep, and not for long.
+for side in $SIDES; do
+	RDMAEMU_LEND=auto TORTURE_KEPT=yes app app_mr_lent_torture_threads $side 4 $((n / 2)) ${TORTURE_SEED-}
+done
 wait $killer
 clean() {
 	[ "$(status_json | json 'len(d["clients"])')" = 0 ]

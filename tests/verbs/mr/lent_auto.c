@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that a program lends where it costs little: while it has one thread, without a signal, and
- * no more than it would not notice.
- *	app_mr_lent_auto local|remote
+ * Memory that a program lends where it costs little: while its other threads sleep, and no more
+ * than it would not notice.
+ *	app_mr_lent_auto local|remote lent|kept
+ * kept: threads cannot be stopped here, so that memory is lent while there is one.
  */
 #include "tests/lib/c/vb_lent.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGE   4096u
@@ -22,10 +28,11 @@
 #define PIECE  (256u << 10)
 #define BIG    (40u << 20)
 #define ENOUGH 100000
-#define SIGNAL (SIGRTMAX - 2) /* by which threads are stopped if the program asks for that */
+#define SIGNAL (SIGRTMAX - 2) /* by which threads are stopped */
 
 static struct vb_side *a, *b;
 static struct vb_pair p;
+static bool stops; /* threads can be stopped */
 
 static struct ibv_mr *region_new(void *at, size_t len)
 {
@@ -43,27 +50,115 @@ static void *thread_wait(void *lock)
 	return NULL;
 }
 
-/* Whether memory is lent once the kernel no longer counts a thread that was joined. */
-static bool is_lent_again(uint8_t *at)
+/* Register memory until it is lent: the kernel still counts a thread that has just been joined. */
+static struct ibv_mr *region_lent(uint8_t *at)
+{
+	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
+	struct ibv_mr *mr = region_new(at, SIZE);
+
+	while (vb_lent_bytes(at, SIZE) != SIZE && now_ns() < end) {
+		ibv_dereg_mr(mr);
+		mr = region_new(at, SIZE);
+	}
+	return mr;
+}
+
+/* A thread that sleeps in epoll_wait(2), or runs, until it is told to end. */
+struct other {
+	pthread_t thread;
+	pid_t tid;
+	bool runs;
+	bool blocks; /* SIGNAL, without libc */
+	bool end;
+	int epoll;
+	int event[2];
+	int err; /* of epoll_wait, where it should not have returned */
+};
+
+static void *other_run(void *arg)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	struct other *o = arg;
+	uint64_t set = 1ull << (SIGNAL - 1);
+
+	if (o->blocks)
+		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof(set));
+	__atomic_store_n(&o->tid, (pid_t)syscall(SYS_gettid), __ATOMIC_RELEASE);
+	while (o->runs && !__atomic_load_n(&o->end, __ATOMIC_ACQUIRE))
+		;
+	if (!o->runs && epoll_wait(o->epoll, &event, 1, -1) != 1)
+		o->err = errno;
+	return NULL;
+}
+
+/* Whether a thread of this process sleeps in a system call. */
+static bool thread_sleeps(pid_t tid)
+{
+	char path[64], text[16] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	f = fopen(path, "r");
+	if (!f || !fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+	return text[0] >= '0' && text[0] <= '9';
+}
+
+static void other_start(struct other *o)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	o->epoll = epoll_create1(0);
+	if (pipe(o->event) || epoll_ctl(o->epoll, EPOLL_CTL_ADD, o->event[0], &event) ||
+	    pthread_create(&o->thread, NULL, other_run, o))
+		die("a thread: %s", strerror(errno));
+	while (!__atomic_load_n(&o->tid, __ATOMIC_ACQUIRE) || thread_sleeps(o->tid) == o->runs)
+		usleep(100);
+}
+
+static void other_end(struct other *o)
+{
+	__atomic_store_n(&o->end, true, __ATOMIC_RELEASE);
+	if (write(o->event[1], "", 1) != 1)
+		die("write: %s", strerror(errno));
+	pthread_join(o->thread, NULL);
+	close(o->epoll);
+	close(o->event[0]);
+	close(o->event[1]);
+}
+
+/* Whether memory that is registered now is lent; in any case a peer reaches it. */
+static bool is_lent_now(bool *reached)
+{
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = region_new(at, SIZE);
+	bool lent = vb_lent_bytes(at, SIZE) == SIZE;
+
+	*reached = vb_peer_reaches(b, mr->rkey, at);
+	ibv_dereg_mr(mr);
+	munmap(at, SIZE);
+	return lent;
+}
+
+/* Without memory that was lent before, after attempts in vain of which the last was just now. */
+static bool is_lent_soon(bool *reached)
 {
 	uint64_t end = now_ns() + VB_WAIT * 1000000ull;
 	bool lent = false;
 
-	while (!lent && now_ns() < end) {
-		struct ibv_mr *mr = region_new(at, SIZE);
-
-		lent = vb_lent_bytes(at, SIZE) == SIZE && vb_peer_reaches(b, mr->rkey, at);
-		ibv_dereg_mr(mr);
-	}
+	while (!lent && now_ns() < end)
+		lent = is_lent_now(reached);
 	return lent;
 }
 
-static void test_threads(void)
+static void test_sleeper(void)
 {
-	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE), *other;
-	struct ibv_mr *mr, *mr2;
-	pthread_t thread;
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
+	struct other o = { 0 };
+	struct ibv_mr *mr;
+	bool reached, lent;
 
 	fill(at, SIZE, 1);
 	mr = region_new(at, SIZE);
@@ -71,35 +166,129 @@ static void test_threads(void)
 		   vb_peer_reaches(b, mr->rkey, at + PAGE),
 	   "with one thread memory is lent");
 	fill(at, SIZE, 2);
-	pthread_mutex_lock(&lock);
-	if (pthread_create(&thread, NULL, thread_wait, &lock))
-		die("pthread_create");
-	ok(vb_is_private(at, SIZE) && filled(at, SIZE, 2) &&
-		   vb_peer_reaches(b, mr->rkey, at + PAGE),
-	   "before a second thread starts, it goes back");
-	other = vb_pages(SIZE, PROT_READ | PROT_WRITE);
-	mr2 = region_new(other, SIZE);
-	ok(vb_is_private(other, SIZE) && vb_peer_reaches(b, mr2->rkey, other),
-	   "with two threads nothing is lent");
-	pthread_mutex_unlock(&lock);
-	pthread_join(thread, NULL);
-	ibv_dereg_mr(mr2);
+	other_start(&o);
+	ok((vb_lent_bytes(at, SIZE) == SIZE) == stops && vb_is_private(at, SIZE) != stops &&
+		   filled(at, SIZE, 2) && vb_peer_reaches(b, mr->rkey, at + PAGE),
+	   "when a second thread starts, it %s", stops ? "stays" : "goes back");
+	lent = stops ? is_lent_soon(&reached) : is_lent_now(&reached);
+	ok(lent == stops && reached, "while that sleeps, memory is %slent", stops ? "" : "not ");
+	other_end(&o);
+	ok(!o.err, "which it does not notice: %s", strerror(o.err));
 	ibv_dereg_mr(mr);
-	ok(is_lent_again(at), "with one thread again, it is");
-	munmap(other, SIZE);
+	mr = region_lent(at);
+	ok(vb_lent_bytes(at, SIZE) == SIZE && vb_peer_reaches(b, mr->rkey, at),
+	   "with one thread again, it is lent");
+	ibv_dereg_mr(mr);
 	munmap(at, SIZE);
 }
 
-/* Operations of an AIO ring may write to memory at any time. */
+static void test_runner(void)
+{
+	struct other o = { .runs = true };
+	bool reached;
+
+	other_start(&o);
+	ok(!is_lent_now(&reached) && reached, "while another thread runs, memory is not lent");
+	other_end(&o);
+}
+
+static void test_blocked(void)
+{
+	struct other o = { .blocks = true };
+	bool reached;
+
+	other_start(&o);
+	ok(!is_lent_now(&reached) && reached, "nor while one sleeps that blocks the signal");
+	other_end(&o);
+}
+
+/* In a child: trace the parent's thread @tid until @end is closed. */
+static void trace(pid_t tid, int ready, int end)
+{
+	char byte = ptrace(PTRACE_SEIZE, tid, NULL, NULL) ? 'n' : 'y';
+
+	if (write(ready, &byte, 1) == 1 && read(end, &byte, 1) <= 0)
+		_exit(0);
+	_exit(1);
+}
+
+/* A debugger shows each signal to its user, so there is none. */
+static void test_traced(void)
+{
+	struct other o = { 0 };
+	int ready[2], end[2];
+	bool reached, lent;
+	char byte = 0;
+	pid_t pid;
+
+	other_start(&o);
+	if (pipe(ready) || pipe(end))
+		die("pipe: %s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		close(end[1]);
+		trace(o.tid, ready[1], end[0]);
+	}
+	prctl(PR_SET_PTRACER, pid);
+	if (read(ready[0], &byte, 1) != 1 || byte != 'y') {
+		note("ptrace is not allowed here");
+	} else {
+		lent = is_lent_now(&reached);
+		ok(!lent && reached, "nor while another process traces one");
+	}
+	close(end[1]);
+	waitpid(pid, NULL, 0);
+	close(end[0]);
+	close(ready[0]);
+	close(ready[1]);
+	if (stops)
+		ok(is_lent_soon(&reached) && reached, "then it is");
+	other_end(&o);
+}
+
+static void own_handler(int sig)
+{
+	(void)sig;
+}
+
+/* A program that uses the signal keeps it. */
+static void test_own_signal(void)
+{
+	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr = region_lent(at);
+	size_t before = vb_lent_bytes(at, SIZE);
+	struct sigaction old, own = { .sa_handler = own_handler };
+	struct other o = { 0 };
+	bool reached;
+
+	fill(at, SIZE, 3);
+	sigaction(SIGNAL, &own, &old);
+	other_start(&o);
+	ok(before == SIZE && vb_is_private(at, SIZE) && filled(at, SIZE, 3) &&
+		   vb_peer_reaches(b, mr->rkey, at),
+	   "where the program handles the signal, memory goes back before a thread starts");
+	ok(!is_lent_now(&reached) && reached, "and is not lent while there is one");
+	other_end(&o);
+	sigaction(SIGNAL, &old, NULL);
+	ibv_dereg_mr(mr);
+	munmap(at, SIZE);
+}
+
+/*
+ * Operations of an AIO ring may write to memory at any time. The program has a handler for the
+ * signal, so that memory would go back without the ring.
+ */
 static void test_kernel_writes(void)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	uint8_t *at = vb_pages(SIZE, PROT_READ | PROT_WRITE);
-	struct ibv_mr *mr = region_new(at, SIZE);
+	struct ibv_mr *mr = region_lent(at);
 	size_t before = vb_lent_bytes(at, SIZE);
+	struct sigaction old, own = { .sa_handler = own_handler };
 	unsigned long ring = 0;
 	pthread_t thread;
 
+	sigaction(SIGNAL, &own, &old);
 	if (syscall(SYS_io_setup, 8, &ring)) {
 		note("io_setup: %s", strerror(errno));
 	} else {
@@ -111,21 +300,21 @@ static void test_kernel_writes(void)
 		pthread_join(thread, NULL);
 		syscall(SYS_io_destroy, ring);
 	}
+	sigaction(SIGNAL, &old, NULL);
 	ibv_dereg_mr(mr);
 	munmap(at, SIZE);
 }
 
+/* It has to reach all threads, so no mask blocks it. */
 static void test_signal(void)
 {
-	struct sigaction act;
 	sigset_t set, now;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGNAL);
-	ok(!sigaction(SIGNAL, NULL, &act) && act.sa_handler == SIG_DFL &&
-		   !sigprocmask(SIG_BLOCK, &set, NULL) && !sigprocmask(SIG_BLOCK, NULL, &now) &&
-		   sigismember(&now, SIGNAL) == 1,
-	   "all signals are the program's");
+	ok(!sigprocmask(SIG_BLOCK, &set, NULL) && !sigprocmask(SIG_BLOCK, NULL, &now) &&
+		   sigismember(&now, SIGNAL) == !stops,
+	   "the signal %s blocked", stops ? "is never" : "can be");
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -210,9 +399,14 @@ static void test_cost(void)
 
 int main(int argc, char **argv)
 {
+	stops = argc > 2 && !strcmp(argv[2], "lent");
 	vb_open_two(argc, argv, &a, &b);
 	vb_pair_fresh(&p, a, b);
-	test_threads();
+	test_own_signal();
+	test_sleeper();
+	test_runner();
+	test_blocked();
+	test_traced();
 	test_kernel_writes();
 	test_signal();
 	test_part(false);
