@@ -52,6 +52,7 @@
 #include "emulator/seg.h"
 #include "libshim/client/client.h"
 #include "libshim/client/command.h"
+#include "libshim/client/own_paths.h"
 #include "libshim/client/wire_receive.h"
 #include "libshim/interpose/syscall.h"
 
@@ -63,7 +64,6 @@
 #define TIGHT_NS     100000ull /* time between two looks, of 32 polls each, of a tight loop */
 #define LAG_BYTES    (CAP_RING / 4) /* bytes in the capture ring that count as lagging */
 #define LAG_SLEEP_NS 300000ull
-#define DIRECT_NS    10000000ull /* how long the answer of poll_has_direct() is cached */
 #define LOST_NS	     500000ull /* a gap between two looks that may be another's time slice */
 #define SHARED_NS    50000000ull /* for how long a CPU counts as shared after one */
 #define SHARED_SLEEP 50000ull /* ns */
@@ -71,29 +71,6 @@
 #define AWAKE_NS     200000ull /* longer than a sleep, of which timers make up to 100 us */
 #define STREAM	     16u /* entries between two looks: more than a ping-pong has */
 #define STREAM_NS    1000000ull /* a pause of a stream is no longer: an RNR wait, as a rule */
-
-static bool is_direct_qp(const struct hca_qp *qp)
-{
-	return qp->client == shim.engine.self + 1 && !qp->path.via && qp->type != QPT_UD &&
-	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD);
-}
-
-static bool poll_has_direct(void)
-{
-	static u64 looked;
-	static bool found;
-	u64 now = sys_now();
-	u32 i, high = load_relaxed(&shim.hca->tab[TAB_QP].high);
-	bool any = false;
-
-	if (now - load_relaxed(&looked) < DIRECT_NS)
-		return load_relaxed(&found);
-	for (i = 0; i < high && i < HCA_MAX_QP && !any; i++)
-		any = is_direct_qp(&shim.hca->qp[i]);
-	store_relaxed(&found, any);
-	store_relaxed(&looked, now);
-	return any;
-}
 
 /* Maybe sleep, until the fabric process delivers. Return: whether to look again. */
 static bool poll_idle(struct poll_idle *idle)
@@ -139,14 +116,15 @@ static void poll_wire_yield(struct poll_idle *idle)
 
 bool shim_poll_via(struct poll_idle *idle, bool *again)
 {
-	const bool direct = poll_has_direct();
-	const enum wire_look look = shim_wire_look(direct);
+	const u64 now = sys_now();
+	const u32 paths = shim_own_paths(now);
+	const enum wire_look look = shim_wire_look(paths, now);
 
 	*again = look == WIRE_FOUND;
 	if (*again)
 		return true;
 	/* A delivery by the fabric process ends a sleep; the peer's own does not. */
-	if (direct)
+	if (paths & OWN_PATH_DIRECT)
 		return false;
 	if (look != WIRE_OFF && load_relaxed(&shim.hca->wires.deferred)) {
 		poll_wire_yield(idle);

@@ -36,6 +36,7 @@
 #include "emulator/transport/wire.h"
 #include "fabric/ingress/ingress.h"
 #include "libshim/client/client.h"
+#include "libshim/client/own_paths.h"
 #include "libshim/client/rpc.h"
 #include "libshim/client/wire_send.h"
 #include "libshim/interpose/own_fd.h"
@@ -50,7 +51,6 @@
 #define REST_NS	    10000000ull /* without looks, after the fabric process was needed */
 #define REST_MAX_NS 1000000000ull
 #define BULK_NS	    50000000ull /* without looks, after that */
-#define PATHS_NS    10000000ull /* how long it is known whether a queue pair uses a wire */
 
 /** struct wire_in - a wire, as this program reads it. @box: NULL: not mapped */
 struct wire_in {
@@ -63,15 +63,12 @@ struct wire_in {
  * @opening: a thread maps the wires, or has; @open: they are mapped; @refused: they cannot be
  * @found_at: when something was found last; @looked_at: when it looked last
  * @rest_until: no look before; @rest: for how long, the last time
- * @paths_at: when queue pairs were last searched for one that uses a wire: @uses
  */
 static struct looks {
 	u32 opening;
 	bool open, refused;
 	u64 found_at, looked_at;
 	u64 rest_until, rest;
-	u64 paths_at;
-	bool uses;
 } looks;
 
 static struct wire_in wires[HCA_WIRES];
@@ -148,29 +145,6 @@ static void wires_open(void)
 	store_release(&looks.open, true);
 	if (fails)
 		shim_wire_unreceive();
-}
-
-static bool qp_uses_wire(const struct hca *hca, const struct hca_qp *qp)
-{
-	return qp->client == shim.id + 1 &&
-	       (qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD) &&
-	       (qp->type == QPT_UD || hca_dev_is_peer(hca, qp->path.dst_dev));
-}
-
-/* Whether a queue pair of this program uses a wire. The answer may be PATHS_NS old. */
-static bool wires_are_used(u64 now)
-{
-	const struct hca *hca = shim.hca;
-	u32 i, high = load_relaxed(&hca->tab[TAB_QP].high);
-	bool any = false;
-
-	if (now - load_relaxed(&looks.paths_at) < PATHS_NS)
-		return load_relaxed(&looks.uses);
-	for (i = 0; i < high && i < HCA_MAX_QP && !any; i++)
-		any = qp_uses_wire(hca, &hca->qp[i]);
-	store_relaxed(&looks.uses, any);
-	store_relaxed(&looks.paths_at, now);
-	return any;
 }
 
 /* Whether the fabric process alone knows what to do with what arrives. */
@@ -355,10 +329,10 @@ static bool wires_have_input(void)
 }
 
 /* Whether this program reads the wires, at least now; it maps them with its first look. */
-static bool looks_begin(u64 now)
+static bool looks_begin(u32 paths, u64 now)
 {
 	if (!shim.engine.leaves || load_relaxed(&looks.refused) ||
-	    now < load_relaxed(&looks.rest_until) || !wires_are_used(now) ||
+	    now < load_relaxed(&looks.rest_until) || !(paths & OWN_PATH_WIRE) ||
 	    wires_need_fabric(shim.hca))
 		return false;
 	if (likely(load_acquire(&looks.open)))
@@ -367,19 +341,15 @@ static bool looks_begin(u64 now)
 	return false;
 }
 
-enum wire_look shim_wire_look(bool direct)
+enum wire_look shim_wire_look(u32 paths, u64 now)
 {
 	struct engine *e = &shim.engine;
 	enum wire_look look;
-	u64 now;
 	bool over;
 
-	if (!e->leaves)
+	if (!looks_begin(paths, now))
 		return WIRE_OFF;
-	now = sys_now();
-	if (!looks_begin(now))
-		return WIRE_OFF;
-	if (direct && now - load_relaxed(&looks.found_at) > BUSY_NS &&
+	if ((paths & OWN_PATH_DIRECT) && now - load_relaxed(&looks.found_at) > BUSY_NS &&
 	    now - load_relaxed(&looks.looked_at) < SELDOM_NS)
 		return WIRE_NOTHING;
 	/* Others must not wait for a poller that comes seldom. */

@@ -18,9 +18,9 @@ enum wire_look {
 
 /**
  * shim_wire_look() - a poller has found nothing: deliver what has arrived at the fabric's wires.
- * @direct: it also waits for peers of this fabric, which deliver by themselves
+ * @paths: of shim_own_paths(), at @now
  */
-enum wire_look shim_wire_look(bool direct);
+enum wire_look shim_wire_look(u32 paths, u64 now);
 /** shim_wire_note_bulk() - this program has sent WIRE_BULK bytes or more at once. Token held. */
 void shim_wire_note_bulk(u64 now);
 /**

@@ -261,7 +261,7 @@ enum wire_look program_look(void)
 	enum wire_look found;
 
 	act_begin();
-	found = shim_wire_look(false);
+	found = shim_wire_look(OWN_PATH_WIRE, test_now());
 	act_end();
 	return found;
 }

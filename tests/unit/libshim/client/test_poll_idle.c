@@ -28,9 +28,12 @@ static void test_sleep(u64 ns)
 
 static enum wire_look look;
 
-static enum wire_look test_wire_look(bool direct)
+static u32 paths;
+
+static enum wire_look test_wire_look(u32 of_paths, u64 at)
 {
-	(void)direct;
+	CU_ASSERT_EQUAL(at, now);
+	paths = of_paths;
 	return look;
 }
 
@@ -62,12 +65,15 @@ static void test_nothing(void)
 #define shim_wire_look_end test_nothing
 #define shim_engine_drain  test_nothing
 #define sched_yield	   test_yield
+#include "libshim/client/own_paths.c"
 #include "libshim/client/poll_idle.c"
 
 struct shim_client shim;
 
 #define US 1000ull
 #define MS 1000000ull
+
+#define PEER_DEV 5u /* the device that stands for a host outside */
 
 static struct poll_shared s;
 static u32 cons;
@@ -185,7 +191,11 @@ static void via_begin(struct poll_idle *idle)
 	CU_ASSERT_PTR_NOT_NULL_FATAL(hca);
 	shim.hca = hca;
 	shim.seg = &seg;
-	now = 1000 * MS;
+	shim.engine.leaves = true;
+	hca->tab[TAB_QP].high = 0;
+	hca->wires.n_peers = 1;
+	hca->wires.first_peer = PEER_DEV;
+	now += 1000 * MS;
 	slept = 0;
 	look = WIRE_NOTHING;
 	hca->wires.deferred = 0;
@@ -207,6 +217,72 @@ static void test_reads_wire(void)
 	CU_ASSERT_EQUAL(slept, 0);
 }
 
+/* A queue pair of this program, or another's, which is connected with a device. */
+static struct hca_qp *qp_add(u32 client, u32 type, u32 dst_dev)
+{
+	struct hca_qp *qp = &hca->qp[hca->tab[TAB_QP].high++];
+
+	*qp = (struct hca_qp){ .client = client + 1, .state = QPS_RTS };
+	qp->type = type;
+	qp->path.dst_dev = dst_dev;
+	qp->path.via = dst_dev == PEER_DEV;
+	return qp;
+}
+
+/* The paths that a poller finds when it searches for them again. */
+static u32 paths_found(void)
+{
+	struct poll_idle idle = { 0 };
+	bool again;
+
+	now += 11 * MS;
+	(void)shim_poll_via(&idle, &again);
+	return paths;
+}
+
+static void test_paths(void)
+{
+	struct poll_idle idle;
+	struct hca_qp *qp;
+
+	via_begin(&idle);
+	CU_ASSERT_EQUAL(paths_found(), 0);
+	qp_add(shim.id + 1, QPT_RC, 0);
+	qp_add(shim.id + 1, QPT_RC, PEER_DEV);
+	CU_ASSERT_EQUAL(paths_found(), 0);
+	qp = qp_add(shim.id, QPT_RC, 0);
+	CU_ASSERT_EQUAL(paths_found(), OWN_PATH_DIRECT);
+	qp->path.via = true;
+	CU_ASSERT_EQUAL(paths_found(), 0);
+	qp_add(shim.id, QPT_RC, PEER_DEV)->state = QPS_INIT;
+	CU_ASSERT_EQUAL(paths_found(), 0);
+	qp_add(shim.id, QPT_UD, 0);
+	CU_ASSERT_EQUAL(paths_found(), OWN_PATH_WIRE);
+	qp_add(shim.id, QPT_RC, 0);
+	CU_ASSERT_EQUAL(paths_found(), OWN_PATH_DIRECT | OWN_PATH_WIRE);
+	hca->tab[TAB_QP].high = 4;
+	qp_add(shim.id, QPT_UC, PEER_DEV);
+	CU_ASSERT_EQUAL(paths_found(), OWN_PATH_WIRE);
+	/* The answer is kept for a while. */
+	hca->tab[TAB_QP].high = 0;
+	now += 5 * MS;
+	CU_ASSERT_EQUAL(shim_own_paths(now), OWN_PATH_WIRE);
+	CU_ASSERT_EQUAL(paths_found(), 0);
+}
+
+static void test_has_direct(void)
+{
+	struct poll_idle idle;
+	bool again;
+	u32 i;
+
+	via_begin(&idle);
+	qp_add(shim.id, QPT_RC, 0);
+	for (i = 0; i < 1000; i++, now += US)
+		CU_ASSERT_TRUE(!shim_poll_via(&idle, &again) && !again);
+	CU_ASSERT_EQUAL(slept, 0);
+}
+
 static void test_leaves_wire(void)
 {
 	struct poll_idle idle;
@@ -222,6 +298,8 @@ static void test_leaves_wire(void)
 static const struct cu_test tests[] = {
 	{ "a poller that reads the wire does not sleep", test_reads_wire },
 	{ "a poller sleeps while the fabric process reads the wire", test_leaves_wire },
+	{ "a poller knows the paths of its own queue pairs", test_paths },
+	{ "a poller whose peer delivers does not sleep", test_has_direct },
 	{ "a poller with a CPU of its own does not sleep", test_alone },
 	{ "a poller that was preempted sleeps, for 50 ms", test_shared },
 	{ "two pollers do not sleep for each other for long", test_both_sleep },
