@@ -177,7 +177,7 @@ static void client_wake(u32 client)
 }
 
 /* Deliver the datagram whose turn it is. Return: false: it is left to the fabric process. */
-static bool datagram_deliver(u32 wire, struct roce_in *in)
+static bool datagram_deliver_plain(u32 wire, struct roce_in *in)
 {
 	struct hca *hca = shim.hca;
 	u64 *numbered = &hca->wires.n_numbered[wire];
@@ -209,14 +209,14 @@ static bool datagram_deliver(u32 wire, struct roce_in *in)
 }
 
 /* Deliver what an inbox has. Return: false: the fabric process is to go on with it. */
-static bool inbox_deliver(u32 wire, struct ingress_box *box)
+static bool inbox_deliver_plain(u32 wire, struct ingress_box *box)
 {
 	struct roce_in *in;
 
 	for (; box->at < box->n; box->at++) {
 		in = &box->in[box->at];
 		do {
-			if (!datagram_deliver(wire, in))
+			if (!datagram_deliver_plain(wire, in))
 				return false;
 		} while (roce_datagram_next(in, in->held ? in->held : in->at + in->len));
 	}
@@ -267,7 +267,7 @@ static u32 wires_receive(bool *left)
 		if (n > 0) {
 			bytes += inbox_bytes(w->box);
 			hca->wires.n_received[i] += (u64)n;
-			*left |= !inbox_deliver(i, w->box);
+			*left |= !inbox_deliver_plain(i, w->box);
 		}
 		store_release(&w->box->owner, 0);
 	}
