@@ -120,6 +120,7 @@ FABRIC_UNITS := $(addprefix $(U)/fabric/,fault/test_rules fault/test_contradicti
 $(FABRIC_UNITS): $(filter-out %/fabric/main.o,$(FABRIC_OBJ)) $(TRACES_OBJ)
 $(FABRIC_UNITS): UNIT_LIBS := -ljson-c -lhogweed -lgmp -lnettle -lz -lm -ldl
 $(U)/fabric/nldev/test_request: $(call objs,$(wildcard fabric/nldev/*.c))
+$(U)/fabric/egress/test_flow: $(call objs,fabric/egress/flow.c)
 $(U)/fabric/server/test_account: $(call objs,fabric/server/account.c)
 $(U)/fabric/server/test_slices: $(call objs,fabric/server/slices.c)
 $(U)/fabric/server/test_eventfd_signal: $(call objs,fabric/server/eventfd_signal.c)

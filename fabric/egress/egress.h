@@ -57,6 +57,19 @@ struct egress_socket {
 };
 
 /**
+ * struct egress_flow - a socket that sends from the source port of a flow, in a list of them.
+ * @next: the flow that was used before this one; NULL: none
+ * @wire: number of the wire that the flow leaves by
+ * @port: 0: the entry is free
+ */
+struct egress_flow {
+	struct egress_flow *next;
+	struct egress_socket out;
+	u32 wire;
+	u16 port;
+};
+
+/**
  * struct egress_batch - frames in egress.frames.
  * @sums: they have UDP checksums
  * @run: how many leave in one piece, from that one on, the first of them
@@ -120,6 +133,21 @@ int egress_build(struct egress *o, const struct cap_view *v, struct roce_pkt *p,
  */
 u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view *v, u32 from,
 		u32 n, struct roce_pkt *p);
+
+/* --- flow.c --- */
+
+/** egress_flow_add() - add a free entry to a list. @latest: the list's head, NULL at first */
+void egress_flow_add(struct egress_flow **latest, struct egress_flow *flow);
+/** egress_flow_find() - the entry of a flow, which is used now; NULL: there is none. */
+struct egress_flow *egress_flow_find(struct egress_flow **latest, u32 wire, u16 port);
+/**
+ * egress_flow_replace() - the entry for a flow that is not in the list: a free one, or that of the
+ * flow that was used longest ago. Its caller closes that one's socket and sets the fields.
+ * @keep: a flow that is not replaced, or NULL
+ * Return: NULL: there is no other entry.
+ */
+struct egress_flow *egress_flow_replace(struct egress_flow **latest,
+					const struct egress_flow *keep);
 
 /* --- frames.c --- */
 

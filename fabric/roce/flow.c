@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: source ports of flows.
+ * DOC: flows by which the fabric process sends: see fabric/egress/flow.c. A wire keeps the
+ * ROCE_FLOWS that were used last.
  *
- * Switches and network cards spread packets over links and queues by a hash of addresses and ports.
- * A RoCE v2 flow therefore has a source port of its own: of its flow label, or of both QP numbers
- * (fabric/packet/frame.c). A UDP socket has one source port, so a flow has a socket, unconnected as
- * the wire's, which is opened for its first burst. A wire keeps the ROCE_FLOWS that were used last.
- *
- * Another program may have the port: such a flow leaves from port 4791. hca->wires.taken lists
+ * Another program may have a flow's port: such a flow leaves from port 4791. hca->wires.taken lists
  * these ports, since captures show the port as well.
  */
 #include "fabric/roce/wire.h"
@@ -37,25 +33,18 @@ static void flow_socket_event(struct fabric *f, struct watch *watch, u32 events)
 		flow_drain(watch->fd);
 }
 
-/* The entry for a new flow: a free one, or that of the flow that was used longest ago. */
-static struct roce_flow *flow_replace(struct roce_wire *w)
+/* The flow whose socket was full; NULL: none, or it is the wire's. */
+static const struct egress_flow *flow_that_is_full(const struct roce_wire *w)
 {
-	struct roce_flow *flow, *oldest = NULL;
-
-	for (flow = w->flow; flow < w->flow + ROCE_FLOWS; flow++) {
-		if (flow->w.fd < 0)
-			return flow;
-		if (&flow->w != w->full && (!oldest || flow->used_at < oldest->used_at))
-			oldest = flow;
-	}
-	loop_watch_close(&oldest->w);
-	return oldest;
+	return w->full && w->full != &w->box.w ? &container_of(w->full, struct roce_flow, w)->entry
+					       : NULL;
 }
 
-/* The socket of a new flow. Return: NULL: it leaves from the wire's. */
-static struct roce_flow *flow_open(struct fabric *f, struct roce_wire *w, u16 port)
+/* Open the socket of a new flow. Return: NULL: the flow leaves from the wire's. */
+static struct egress_flow *flow_watch_open(struct fabric *f, struct roce_wire *w, u16 port)
 {
 	struct hca_wires *wires = &f->hca->wires;
+	struct egress_flow *entry;
 	struct roce_flow *flow;
 	int fd = roce_socket_open(w->box.gid, port);
 
@@ -64,49 +53,53 @@ static struct roce_flow *flow_open(struct fabric *f, struct roce_wire *w, u16 po
 			wires->taken[wires->n_taken++ % HCA_WIRE_PORTS_TAKEN] = port;
 		return NULL;
 	}
-	flow = flow_replace(w);
-	flow->wire = w;
-	flow->out = (struct egress_socket){ .fd = fd };
-	flow->port = port;
-	if (!loop_watch_add(f, &flow->w, fd, flow_socket_event))
-		return flow;
+	entry = egress_flow_replace(&w->latest, flow_that_is_full(w));
+	flow = container_of(entry, struct roce_flow, entry);
 	loop_watch_close(&flow->w);
-	return NULL;
-}
-
-static struct roce_flow *flow_with_port(struct roce_wire *w, u16 port)
-{
-	struct roce_flow *flow;
-
-	for (flow = w->flow; flow < w->flow + ROCE_FLOWS; flow++)
-		if (flow->w.fd >= 0 && flow->port == port)
-			return flow;
+	flow->wire = w;
+	entry->out = (struct egress_socket){ .fd = fd };
+	entry->port = port;
+	if (!loop_watch_add(f, &flow->w, fd, flow_socket_event))
+		return entry;
+	loop_watch_close(&flow->w);
+	entry->port = 0;
 	return NULL;
 }
 
 struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port,
 			       struct egress_socket **out)
 {
-	struct roce_flow *flow = NULL;
+	struct egress_flow *entry = NULL;
 
 	if (port != ROCE_UDP_PORT && !hca_wire_port_is_taken(&f->hca->wires, port)) {
-		flow = flow_with_port(w, port);
-		if (!flow)
-			flow = flow_open(f, w, port);
+		entry = egress_flow_find(&w->latest, 0, port);
+		if (!entry)
+			entry = flow_watch_open(f, w, port);
 	}
-	if (!flow) {
+	if (!entry) {
 		*out = &w->out;
 		return &w->box.w;
 	}
-	flow->used_at = real_ns();
-	*out = &flow->out;
-	return &flow->w;
+	*out = &entry->out;
+	return &container_of(entry, struct roce_flow, entry)->w;
+}
+
+void roce_flows_init(struct roce_wire *w)
+{
+	u32 i;
+
+	for (i = 0; i < ROCE_FLOWS; i++) {
+		w->flow[i].w.fd = -1;
+		egress_flow_add(&w->latest, &w->flow[i].entry);
+	}
 }
 
 void roce_flows_close(struct roce_wire *w)
 {
 	u32 i;
 
-	for (i = 0; i < ROCE_FLOWS; i++)
+	for (i = 0; i < ROCE_FLOWS; i++) {
 		loop_watch_close(&w->flow[i].w);
+		w->flow[i].entry.port = 0;
+	}
 }

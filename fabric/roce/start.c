@@ -155,7 +155,7 @@ static const char *roce_make_peers(struct fabric *f)
 static bool roce_alloc(struct fabric *f)
 {
 	struct roce *r = calloc(1, sizeof(*r));
-	u32 i, k;
+	u32 i;
 
 	if (!r)
 		return false;
@@ -165,8 +165,7 @@ static bool roce_alloc(struct fabric *f)
 		r->group[i].box.w.fd = r->group[i].box.mem_fd = -1;
 	for (i = 0; i < HCA_WIRES; i++) {
 		r->wire[i].box.w.fd = r->wire[i].box.mem_fd = -1;
-		for (k = 0; k < ROCE_FLOWS; k++)
-			r->wire[i].flow[k].w.fd = -1;
+		roce_flows_init(&r->wire[i]);
 	}
 	r->stage.mem = aligned_alloc(EGRESS_ALIGN, ROCE_DATA_MAX);
 	return r->stage.mem && !egress_make(&r->egress, f->hca, HCA_PROC, ROCE_DATA_MAX);

@@ -92,13 +92,11 @@ struct roce_drop_note {
 	u64 at, same_at;
 };
 
-/** struct roce_flow - a socket that sends from a source port; it receives nothing. */
+/** struct roce_flow - the socket of a flow; it receives nothing. @w: w.fd: -1: not in use */
 struct roce_flow {
-	struct watch w; /* w.fd: -1: not in use */
-	struct egress_socket out;
+	struct egress_flow entry;
+	struct watch w;
 	struct roce_wire *wire;
-	u16 port;
-	u64 used_at;
 };
 
 /**
@@ -106,6 +104,7 @@ struct roce_flow {
  * @dev, @port: the port that has its address
  * @full: of the socket that was full; NULL: none
  * @out: of box.w
+ * @latest: the flow that was used last, of @flow; their entry.wire is 0
  */
 struct roce_wire {
 	struct roce_inbox box;
@@ -113,6 +112,7 @@ struct roce_wire {
 	u32 dev, port;
 	struct watch *full;
 	struct egress_socket out;
+	struct egress_flow *latest;
 	struct roce_flow flow[ROCE_FLOWS];
 	/* The burst that was sent in part before the socket was full. */
 	u32 part_qpn, part_psn, part_sent;
@@ -209,6 +209,8 @@ bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt
  */
 struct watch *roce_flow_socket(struct fabric *f, struct roce_wire *w, u16 port,
 			       struct egress_socket **out);
+/** roce_flows_init() - note that no flow of a wire has a socket yet. */
+void roce_flows_init(struct roce_wire *w);
 /** roce_flows_close() - close all such sockets. */
 void roce_flows_close(struct roce_wire *w);
 

@@ -7,7 +7,7 @@
 #define FLOWS 8u
 
 static struct wire_flow flows[FLOWS];
-static u64 uses;
+static struct egress_flow *latest;
 
 /* Of this thread: setns(2) moves one alone. */
 static bool is_in_namespace(u64 netns)
@@ -23,38 +23,33 @@ bool wire_is_here(const struct hca *hca)
 	       is_in_namespace(hca->wires.netns);
 }
 
-static void flow_close(struct wire_flow *flow)
+static void wire_flow_close(struct wire_flow *flow)
 {
-	if (flow->port)
+	if (flow->entry.port)
 		own_fd_close(&flow->own);
-	flow->port = 0;
+	flow->entry.port = 0;
 }
 
-/* A free entry, or that of the flow that was used longest ago. */
-static struct wire_flow *flow_replace(void)
+/* Open the socket of a new flow. Its entry also tells that it cannot be opened. */
+static struct egress_flow *wire_flow_open(u32 wire, u16 port)
 {
-	struct wire_flow *flow, *oldest = flows;
-
-	for (flow = flows; flow < flows + FLOWS && oldest->port; flow++)
-		if (!flow->port || flow->used < oldest->used)
-			oldest = flow;
-	flow_close(oldest);
-	return oldest;
-}
-
-/* Open the socket of a flow. Its entry also tells that it cannot be opened. */
-static void flow_open(struct wire_flow *flow, u32 wire, u16 port)
-{
+	struct egress_flow *entry = egress_flow_replace(&latest, NULL);
+	struct wire_flow *flow = container_of(entry, struct wire_flow, entry);
 	int fd = is_in_namespace(shim.hca->wires.netns)
 			 ? egress_socket_open(shim.hca->wires.gid[wire], port)
 			 : -EPERM;
 
-	*flow = (struct wire_flow){ .own.fd = -1, .wire = wire, .port = port };
+	wire_flow_close(flow);
+	flow->own = (struct own_fd){ .fd = -1 };
+	flow->full = false;
 	if (fd >= 0)
 		fd = own_fd_move_high(fd);
 	if (fd >= 0 && own_fd_set(&flow->own, fd))
 		sys_close(fd);
-	flow->out.fd = flow->own.fd;
+	entry->out = (struct egress_socket){ .fd = flow->own.fd };
+	entry->wire = wire;
+	entry->port = port;
+	return entry;
 }
 
 /* Whether the socket has room again, after it had none: half of its queue has left. */
@@ -67,23 +62,25 @@ static bool flow_has_room(struct wire_flow *flow)
 	return !flow->full;
 }
 
-static struct wire_flow *flow_find(u32 wire, u16 port)
+static void wire_flows_init(void)
 {
 	struct wire_flow *flow;
 
 	for (flow = flows; flow < flows + FLOWS; flow++)
-		if (flow->port == port && flow->wire == wire)
-			return flow;
-	flow = flow_replace();
-	flow_open(flow, wire, port);
-	return flow;
+		egress_flow_add(&latest, &flow->entry);
 }
 
 struct wire_flow *wire_flow_get(u32 wire, u16 port)
 {
-	struct wire_flow *flow = flow_find(wire, port);
+	struct egress_flow *entry;
+	struct wire_flow *flow;
 
-	flow->used = ++uses;
+	if (unlikely(!latest))
+		wire_flows_init();
+	entry = egress_flow_find(&latest, wire, port);
+	if (unlikely(!entry))
+		entry = wire_flow_open(wire, port);
+	flow = container_of(entry, struct wire_flow, entry);
 	return own_fd_is_open(&flow->own) && flow_has_room(flow) ? flow : NULL;
 }
 
@@ -92,5 +89,5 @@ void wire_flows_close(void)
 	struct wire_flow *flow;
 
 	for (flow = flows; flow < flows + FLOWS; flow++)
-		flow_close(flow);
+		wire_flow_close(flow);
 }

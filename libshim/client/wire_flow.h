@@ -10,19 +10,14 @@
 #include "libshim/interpose/own_fd.h"
 
 /**
- * struct wire_flow - a socket that sends from a source port.
+ * struct wire_flow - the socket of a flow.
  * @own: own.fd: -1: it could not be opened
- * @port: 0: the entry is free
  * @full: there was no room for a packet
- * @used: when it was last used, as a number that grows
  */
 struct wire_flow {
+	struct egress_flow entry;
 	struct own_fd own;
-	struct egress_socket out;
-	u32 wire;
-	u16 port;
 	bool full;
-	u64 used;
 };
 
 /* --- wire_flow.c --- */

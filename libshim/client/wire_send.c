@@ -133,7 +133,7 @@ static void outbox_send(bool last)
 		return;
 	}
 	egress.refused = 0;
-	if (likely(egress_frames(&egress, &o->flow->out, &o->rec, &o->batch))) {
+	if (likely(egress_frames(&egress, &o->flow->entry.out, &o->rec, &o->batch))) {
 		outbox_done(o, (u32)egress.refused);
 		return;
 	}
@@ -196,7 +196,7 @@ static int burst_send(struct hca *hca, struct wire_flow *flow, const struct cap_
 	if (n == 1 && shim.engine.late)
 		return outbox_fill(hca, flow, v, p) ? -EAGAIN : 0;
 	egress.refused = 0;
-	sent = egress_send(&egress, &flow->out, v, 0, n, p);
+	sent = egress_send(&egress, &flow->entry.out, v, 0, n, p);
 	if (unlikely(egress.refused))
 		journal_drop(&shim.engine, b, CAUSE_SOCKET, (u32)egress.refused);
 	if (likely(sent >= n))
