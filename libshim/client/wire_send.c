@@ -73,6 +73,7 @@ struct outbox {
 
 static struct egress egress; /* .hca: NULL: not made yet */
 static struct outbox outbox;
+static struct wire_flow *answer_flow; /* of the answer to come: shim_wire_may_answer(). Or NULL */
 
 /* Whether it is of a queue pair of this program, which runs and is not held back. */
 static bool request_may_leave(struct hca *hca, const struct burst *b)
@@ -210,6 +211,17 @@ static int burst_send(struct hca *hca, struct wire_flow *flow, const struct cap_
 	return -EAGAIN;
 }
 
+/* The flow of an answer. Its descriptor was compared when the request was taken: not again. */
+static struct wire_flow *answer_flow_take(u32 wire, u16 port)
+{
+	struct wire_flow *flow = answer_flow;
+
+	answer_flow = NULL;
+	return likely(flow && flow->entry.wire == wire && flow->entry.port == port)
+		       ? flow
+		       : wire_flow_get(wire, port);
+}
+
 /* The flow of a burst. Return: NULL: this program cannot send it. @n: receives the packets */
 static struct wire_flow *burst_flow(struct hca *hca, const struct cap_view *v, struct roce_pkt *p,
 				    u32 *n)
@@ -221,7 +233,8 @@ static struct wire_flow *burst_flow(struct hca *hca, const struct cap_view *v, s
 	*n = egress_begin(&egress, v, p);
 	if (!*n || *n > EGRESS_BATCH || p->udp_src == ROCE_UDP_PORT)
 		return NULL;
-	return wire_flow_get(wire, p->udp_src);
+	return shim.engine.receives ? answer_flow_take(wire, p->udp_src)
+				    : wire_flow_get(wire, p->udp_src);
 }
 
 int shim_wire_send(void *ctx, const struct burst *b)
@@ -265,13 +278,15 @@ bool shim_wire_may_answer(const struct hca_qp *qp)
 	struct burst b;
 	u32 wire;
 
+	answer_flow = NULL;
 	resp_start(qp, 0, BOP_ACK, AETH_ACK, &b);
 	/* The answer to the datagram before may have found no room in its socket. */
 	if (!outbox_empty() || egress_describe(hca, &b, &rec))
 		return false;
 	wire = egress_wire(hca, rec.sgid);
-	return wire < hca->wires.n && egress_begin(&egress, &v, &p) && p.udp_src != ROCE_UDP_PORT &&
-	       wire_flow_get(wire, p.udp_src);
+	if (wire < hca->wires.n && egress_begin(&egress, &v, &p) && p.udp_src != ROCE_UDP_PORT)
+		answer_flow = wire_flow_get(wire, p.udp_src);
+	return answer_flow;
 }
 
 bool shim_wire_may_receive(void)
@@ -297,5 +312,6 @@ void shim_wire_forked(void)
 {
 	wire_flows_close();
 	egress_drop(&egress);
+	answer_flow = NULL;
 	outbox = (struct outbox){ 0 };
 }
