@@ -95,6 +95,21 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 	return true;
 }
 
+/* A request whose WQE was not read yet: it has no flags, and nothing of it was taken. */
+straight_inline struct straight straight_start(const struct engine *e, struct hca_qp *qp,
+					       struct hca_qp *peer, struct seg_hdr *seg,
+					       const struct sq_wqe *slot, u32 type)
+{
+	return (struct straight){
+		.hca = e->hca,
+		.qp = qp,
+		.peer = peer,
+		.seg = seg,
+		.slot = slot,
+		.type = type,
+	};
+}
+
 /* A basic SRQ of the peer's process; others are for the steps. */
 straight_inline struct hca_srq *straight_own_srq(struct hca *hca, const struct hca_qp *peer)
 {
@@ -110,18 +125,11 @@ static __attribute__((noinline)) bool straight_send_shared(struct engine *e, str
 							   const struct sq_wqe *slot, u32 op,
 							   bool in_wqe)
 {
-	struct straight t = {
-		.hca = e->hca,
-		.qp = qp,
-		.peer = peer,
-		.seg = seg,
-		.slot = slot,
-		.srq = straight_own_srq(e->hca, peer),
-		.type = QPT_RC,
-		.in_wqe = in_wqe,
-		.shared = true,
-	};
+	struct straight t = straight_start(e, qp, peer, seg, slot, QPT_RC);
 
+	t.srq = straight_own_srq(e->hca, peer);
+	t.in_wqe = in_wqe;
+	t.shared = true;
 	return t.srq && straight_carry_out(e, &t, op == WR_RDMA_WRITE_WITH_IMM, op != WR_SEND);
 }
 
@@ -130,16 +138,9 @@ straight_inline bool straight_send_op(struct engine *e, struct hca_qp *qp, struc
 				      struct seg_hdr *seg, const struct sq_wqe *slot, u32 op,
 				      bool in_wqe)
 {
-	struct straight t = {
-		.hca = e->hca,
-		.qp = qp,
-		.peer = peer,
-		.seg = seg,
-		.slot = slot,
-		.type = QPT_RC,
-		.in_wqe = in_wqe,
-	};
+	struct straight t = straight_start(e, qp, peer, seg, slot, QPT_RC);
 
+	t.in_wqe = in_wqe;
 	if (op == WR_RDMA_WRITE)
 		return straight_carry_out(e, &t, true, false);
 	if (unlikely(peer->srq))
@@ -165,17 +166,10 @@ static __attribute__((noinline)) bool straight_read(struct engine *e, struct hca
 						    struct hca_qp *peer, struct seg_hdr *seg,
 						    const struct sq_wqe *slot)
 {
+	struct straight t = straight_start(e, qp, peer, seg, slot, QPT_RC);
 	struct hca_mem src, dst;
-	struct straight t = {
-		.hca = e->hca,
-		.qp = qp,
-		.peer = peer,
-		.seg = seg,
-		.slot = slot,
-		.type = QPT_RC,
-		.read = true,
-	};
 
+	t.read = true;
 	if (unlikely(!straight_take_read(e, &t, &src, &dst) || !straight_has_room(&t)))
 		return false;
 	if (unlikely(e->ops->copy(e->ctx, &dst, 0, &src, 0, t.len,
@@ -213,16 +207,10 @@ straight_inline bool straight_send_connected(struct engine *e, struct hca_qp *qp
 					     struct seg_hdr *seg, const struct sq_wqe *slot, u32 op,
 					     u32 type)
 {
-	struct straight t = {
-		.hca = e->hca,
-		.qp = qp,
-		.peer = straight_find_peer(e, qp),
-		.seg = seg,
-		.slot = slot,
-		.type = type,
-		.in_wqe = load_relaxed(&slot->hw) & SQ_HW_INLINE,
-	};
+	struct hca_qp *peer = straight_find_peer(e, qp);
+	struct straight t = straight_start(e, qp, peer, seg, slot, type);
 
+	t.in_wqe = load_relaxed(&slot->hw) & SQ_HW_INLINE;
 	if (unlikely(!t.peer || (type == QPT_UC && (t.peer->resp.flags & RESP_SKIP))))
 		return false;
 	if (op == WR_RDMA_WRITE)
@@ -251,17 +239,11 @@ static __attribute__((noinline)) bool straight_send_ud(struct engine *e, struct 
 						       const struct sq_wqe *slot, u32 op)
 {
 	struct straight_address to;
-	struct straight t = {
-		.hca = e->hca,
-		.qp = qp,
-		.peer = straight_take_address(e, qp, slot, &to),
-		.seg = seg,
-		.slot = slot,
-		.to_ud = &to,
-		.type = QPT_UD,
-		.in_wqe = load_relaxed(&slot->hw) & SQ_HW_INLINE,
-	};
+	struct hca_qp *peer = straight_take_address(e, qp, slot, &to);
+	struct straight t = straight_start(e, qp, peer, seg, slot, QPT_UD);
 
+	t.in_wqe = load_relaxed(&slot->hw) & SQ_HW_INLINE;
+	t.to_ud = &to;
 	if (unlikely(!t.peer))
 		return false;
 	t.shared = t.peer->srq;
