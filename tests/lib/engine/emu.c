@@ -281,6 +281,35 @@ void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
 	to_rts(m, qb, qa, o->psn_b, o->psn_a, port_b, 1, o);
 }
 
+void emu_start_datagrams(struct emu *m, const struct emu_qp *q, u32 port, u32 qkey)
+{
+	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = port, .qkey = qkey };
+	int ret = emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY);
+
+	if (ret)
+		fatal("to INIT", ret);
+	attr.state = QPS_RTR;
+	ret = emu_modify(m, q, &attr, QPA_STATE);
+	if (ret)
+		fatal("to RTR", ret);
+	attr.state = QPS_RTS;
+	ret = emu_modify(m, q, &attr, QPA_STATE | QPA_SQ_PSN);
+	if (ret)
+		fatal("to RTS", ret);
+}
+
+u32 emu_address(struct emu *m, u32 client, u32 port, const u8 gid[16])
+{
+	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
+
+	cmd.ah.pd = m->c[client].pd;
+	cmd.ah.av.is_global = 1;
+	cmd.ah.av.port_num = (u8)port;
+	memcpy(cmd.ah.av.dgid, gid, 16);
+	must(m, client, &cmd, "create AH");
+	return cmd.handle;
+}
+
 void emu_destroy(struct emu *m, struct emu_qp *q)
 {
 	struct hca_cmd cmd = { .op = CMD_DESTROY_QP, .handle = q->slot };

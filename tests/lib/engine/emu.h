@@ -150,6 +150,10 @@ void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
 /** emu_connect() - a pair of QPs in RTS. */
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,
 		 struct emu_qp *qb);
+/** emu_start_datagrams() - bring a QP of UD or SRD to RTS. */
+void emu_start_datagrams(struct emu *m, const struct emu_qp *q, u32 port, u32 qkey);
+/** emu_address() - an address handle of a client, from @port to @gid. Return: its index. */
+u32 emu_address(struct emu *m, u32 client, u32 port, const u8 gid[16]);
 void emu_destroy(struct emu *m, struct emu_qp *q);
 
 /** emu_post() - put a request into the ring without ringing: the caller fills the WQE. */

@@ -201,15 +201,12 @@ void wire_connect(void)
 
 static void make_datagrams(void)
 {
-	struct hca_qp_attr attr = { .port_num = 1, .qkey = WIRE_QKEY };
 	struct hca_cmd cmd = { .op = CMD_ATTACH_MCAST };
 	struct emu_conn o = emu_conn_defaults;
 
 	o.type = QPT_UD;
 	wire.ud = emu_qp_new(wire.m, 1, &o, 4);
-	modify(&wire.ud, &attr, QPS_INIT, QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY);
-	modify(&wire.ud, &attr, QPS_RTR, 0);
-	modify(&wire.ud, &attr, QPS_RTS, QPA_SQ_PSN);
+	emu_start_datagrams(wire.m, &wire.ud, 1, WIRE_QKEY);
 	cmd.handle = wire.ud.slot;
 	gid_parse(WIRE_GROUP, cmd.mcast.gid);
 	WIRE_MUST(!emu_cmd(wire.m, 1, &cmd));

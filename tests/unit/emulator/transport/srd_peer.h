@@ -11,18 +11,6 @@
 
 #define SRD_QKEY 0x1234
 
-static inline void srd_qp_start(struct emu *m, const struct emu_qp *q)
-{
-	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = 1, .qkey = SRD_QKEY };
-
-	CU_ASSERT_EQUAL_FATAL(
-		emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
-	attr.state = QPS_RTR;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE), 0);
-	attr.state = QPS_RTS;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE | QPA_SQ_PSN), 0);
-}
-
 static inline struct emu_qp srd_qp(struct emu *m, u32 client, u32 depth)
 {
 	struct emu_conn o = emu_conn_defaults;
@@ -31,7 +19,7 @@ static inline struct emu_qp srd_qp(struct emu *m, u32 client, u32 depth)
 	o.type = QPT_SRD;
 	o.depth = depth;
 	q = emu_qp_new(m, client, &o, 2);
-	srd_qp_start(m, &q);
+	emu_start_datagrams(m, &q, 1, SRD_QKEY);
 	return q;
 }
 
@@ -46,17 +34,9 @@ static inline struct emu *srd_world(u64 seed)
 /* An address handle of the client to the only port, or to nobody. */
 static inline u32 srd_address(struct emu *m, u32 client, bool nobody)
 {
-	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
+	static const u8 unknown[16] = { 0x22, 0x22 };
 
-	cmd.ah.pd = m->c[client].pd;
-	cmd.ah.av.is_global = 1;
-	cmd.ah.av.port_num = 1;
-	if (nobody)
-		memset(cmd.ah.av.dgid, 0x22, 16);
-	else
-		memcpy(cmd.ah.av.dgid, m->hca->dev[0].port[1].gid[0].raw, 16);
-	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, client, &cmd), 0);
-	return cmd.handle;
+	return emu_address(m, client, 1, nobody ? unknown : m->hca->dev[0].port[1].gid[0].raw);
 }
 
 /* A world with queue pairs of its first two clients, and an address handle of the first one. */

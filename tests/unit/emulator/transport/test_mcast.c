@@ -12,18 +12,12 @@ static const u8 group[16] = { 0xff, 0x12, [15] = 1 };
 static struct emu_qp ud(u32 client, u32 source_qpn)
 {
 	struct emu_conn o = emu_conn_defaults;
-	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = 1, .qkey = QKEY };
 	struct emu_qp q;
 
 	o.type = QPT_UD;
 	o.source_qpn = source_qpn;
 	q = emu_qp_new(m, client, &o, 1);
-	CU_ASSERT_EQUAL_FATAL(
-		emu_modify(m, &q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
-	attr.state = QPS_RTR;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, &q, &attr, QPA_STATE), 0);
-	attr.state = QPS_RTS;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, &q, &attr, QPA_STATE | QPA_SQ_PSN), 0);
+	emu_start_datagrams(m, &q, 1, QKEY);
 	return q;
 }
 
@@ -38,17 +32,11 @@ static int join(const struct emu_qp *q, u32 op, u8 number)
 
 static void send_to_group(struct emu_qp *q, u32 imm)
 {
-	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
-	struct sq_wqe *w;
+	u32 ah = emu_address(m, q->client, 1, group);
+	struct sq_wqe *w = emu_post(m, q, WR_SEND_WITH_IMM, imm, m->c[q->client].mem, 8);
 
-	cmd.ah.pd = m->c[q->client].pd;
-	cmd.ah.av.is_global = 1;
-	cmd.ah.av.port_num = 1;
-	memcpy(cmd.ah.av.dgid, group, 16);
-	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, q->client, &cmd), 0);
-	w = emu_post(m, q, WR_SEND_WITH_IMM, imm, m->c[q->client].mem, 8);
 	w->imm = imm;
-	w->ah = cmd.handle;
+	w->ah = ah;
 	w->remote_qpn = 0xffffff;
 	w->remote_qkey = QKEY;
 	emu_ring(m, q);

@@ -20,7 +20,7 @@ static void reset_qp(struct emu_qp *q)
 	memset((char *)m->c[q->client].seg + q->sq, 0, sizeof(struct wq_ctl));
 	memset((char *)m->c[q->client].seg + q->rq, 0, sizeof(struct wq_ctl));
 	q->sq_prod = q->rq_prod = 0;
-	srd_qp_start(m, q);
+	emu_start_datagrams(m, q, 1, SRD_QKEY);
 }
 
 static void test_sends(void)

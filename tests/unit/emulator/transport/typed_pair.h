@@ -11,31 +11,6 @@
 #define TYPED_QKEY 0x1234u
 #define TYPED_INO  7 /* of the XRC domain's file */
 
-/* An address handle for a port of the device. */
-static inline u32 typed_address(struct emu *m, u32 client, u32 port, u32 peer_port)
-{
-	struct hca_cmd cmd = { .op = CMD_CREATE_AH };
-
-	cmd.ah.pd = m->c[client].pd;
-	cmd.ah.av.is_global = 1;
-	cmd.ah.av.port_num = (u8)port;
-	memcpy(cmd.ah.av.dgid, m->hca->dev[0].port[peer_port].gid[0].raw, 16);
-	CU_ASSERT_EQUAL_FATAL(emu_cmd(m, client, &cmd), 0);
-	return cmd.handle;
-}
-
-static inline void typed_start_ud(struct emu *m, const struct emu_qp *q, u32 port)
-{
-	struct hca_qp_attr attr = { .state = QPS_INIT, .port_num = port, .qkey = TYPED_QKEY };
-
-	CU_ASSERT_EQUAL_FATAL(
-		emu_modify(m, q, &attr, QPA_STATE | QPA_PKEY_INDEX | QPA_PORT | QPA_QKEY), 0);
-	attr.state = QPS_RTR;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE), 0);
-	attr.state = QPS_RTS;
-	CU_ASSERT_EQUAL_FATAL(emu_modify(m, q, &attr, QPA_STATE | QPA_SQ_PSN), 0);
-}
-
 /* @to receives from an SRQ of its own client, which it has as if it were a QP's own. */
 static inline void typed_xrc(struct emu *m, u32 a, u32 b, struct emu_conn *o, struct emu_qp *from,
 			     struct emu_qp *to)
@@ -71,10 +46,10 @@ static inline void typed_connect(struct emu *m, u32 a, u32 b, const struct emu_c
 	} else if (o->type == QPT_UD) {
 		q[0] = emu_qp_new(m, a, o, 4);
 		q[1] = emu_qp_new(m, b, o, 4);
-		typed_start_ud(m, &q[0], 1);
-		typed_start_ud(m, &q[1], port_b);
-		ah[0] = typed_address(m, a, 1, port_b);
-		ah[1] = typed_address(m, b, port_b, 1);
+		emu_start_datagrams(m, &q[0], 1, TYPED_QKEY);
+		emu_start_datagrams(m, &q[1], port_b, TYPED_QKEY);
+		ah[0] = emu_address(m, a, 1, m->hca->dev[0].port[port_b].gid[0].raw);
+		ah[1] = emu_address(m, b, port_b, m->hca->dev[0].port[1].gid[0].raw);
 	} else {
 		emu_connect(m, a, b, o, &q[0], &q[1]);
 	}

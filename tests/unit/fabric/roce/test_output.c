@@ -10,10 +10,21 @@
 #define PACKETS_MAX 64u
 #define AROUND	    16u /* BTH and ICRC */
 
+/* Post a request to host 1. Return: how many packets leave for it. */
+static u32 live_post(u32 op, u32 id, u32 len)
+{
+	u32 sent = wire.n_sent;
+
+	emu_post(wire.m, &wire.live, op, id, wire.m->c[1].mem, len);
+	emu_ring(wire.m, &wire.live);
+	wire_settle();
+	return wire.n_sent - sent;
+}
+
 /* As many packets as the kernel takes in one piece, which is one burst, leave so. */
 static void test_a_burst_leaves_in_one_piece(void)
 {
-	u32 mtu, n, runs, sent, i;
+	u32 mtu, n, runs, i;
 
 	wire_make();
 	for (i = 1; i <= 5; i++) {
@@ -21,11 +32,7 @@ static void test_a_burst_leaves_in_one_piece(void)
 		mtu = ib_mtu_bytes(i);
 		n = min_u32(BYTES_MAX / (mtu + AROUND), PACKETS_MAX);
 		runs = wire.n_runs;
-		sent = wire.n_sent;
-		emu_post(wire.m, &wire.live, WR_SEND, i, wire.m->c[1].mem, 2 * n * mtu);
-		emu_ring(wire.m, &wire.live);
-		wire_settle();
-		CU_ASSERT_EQUAL(wire.n_sent - sent, 2 * n);
+		CU_ASSERT_EQUAL(live_post(WR_SEND, i, 2 * n * mtu), 2 * n);
 		CU_ASSERT_EQUAL(wire.n_runs - runs, 2);
 		CU_ASSERT(wire_audit());
 	}
@@ -35,17 +42,13 @@ static void test_a_burst_leaves_in_one_piece(void)
 static void test_a_message_of_64_kib_is_one_burst(void)
 {
 	const u32 len = 64u << 10;
-	u32 runs, sent, i;
+	u32 runs, i;
 
 	wire_make();
 	for (i = 3; i <= 5; i++) {
 		wire_connect_with(i);
 		runs = wire.n_runs;
-		sent = wire.n_sent;
-		emu_post(wire.m, &wire.live, WR_SEND, i, wire.m->c[1].mem, len);
-		emu_ring(wire.m, &wire.live);
-		wire_settle();
-		CU_ASSERT_EQUAL(wire.n_sent - sent, len / ib_mtu_bytes(i));
+		CU_ASSERT_EQUAL(live_post(WR_SEND, i, len), len / ib_mtu_bytes(i));
 		/* Two of the same length: a piece of all but the rest would be longer. */
 		CU_ASSERT_EQUAL(wire.n_runs - runs, 2);
 		CU_ASSERT(wire.sent.ip_id + 1u >= len / ib_mtu_bytes(i) / 2);
@@ -61,14 +64,10 @@ static void test_a_long_message_asks_for_an_ack_in_each_window(void)
 	for (i = 1; i <= 5; i++) {
 		wire_connect_with(i);
 		window = hca_peer_window(ib_mtu_bytes(i));
-		sent = wire.n_sent;
 		asked = wire.n_acks_asked;
-		emu_post(wire.m, &wire.live, WR_SEND, i, wire.m->c[1].mem,
-			 4 * window * ib_mtu_bytes(i));
-		emu_ring(wire.m, &wire.live);
-		wire_settle();
-		CU_ASSERT(wire.n_sent - sent <= window);
-		CU_ASSERT(wire.n_sent - sent > window - PACKETS_MAX);
+		sent = live_post(WR_SEND, i, 4 * window * ib_mtu_bytes(i));
+		CU_ASSERT(sent <= window);
+		CU_ASSERT(sent > window - PACKETS_MAX);
 		CU_ASSERT(wire.n_acks_asked > asked && wire.n_acks_asked <= asked + 2);
 	}
 }
@@ -76,16 +75,12 @@ static void test_a_long_message_asks_for_an_ack_in_each_window(void)
 /* The answer to one has a first and a last packet of other lengths, which leave on their own. */
 static void test_a_read_asks_for_several_bursts_at_once(void)
 {
-	u32 i, sent;
+	u32 i;
 
 	wire_make();
 	for (i = 1; i <= 5; i++) {
 		wire_connect_with(i);
-		sent = wire.n_sent;
-		emu_post(wire.m, &wire.live, WR_RDMA_READ, i, wire.m->c[1].mem, 1u << 20);
-		emu_ring(wire.m, &wire.live);
-		wire_settle();
-		CU_ASSERT_EQUAL(wire.n_sent - sent, 2);
+		CU_ASSERT_EQUAL(live_post(WR_RDMA_READ, i, 1u << 20), 2);
 		CU_ASSERT(wire.sent.dma_len <=
 			  hca_peer_window(ib_mtu_bytes(i)) / 2 * ib_mtu_bytes(i));
 	}
@@ -102,10 +97,7 @@ static void test_nothing_overtakes_a_packet_that_a_program_sends(void)
 	qp = hca_qp_by_num(wire.f->hca, wire.live.qpn);
 	sent = wire.n_sent;
 	qp->leaving = LEAVING;
-	emu_post(wire.m, &wire.live, WR_SEND, 1, wire.m->c[1].mem, 8);
-	emu_ring(wire.m, &wire.live);
-	wire_settle();
-	CU_ASSERT_EQUAL(wire.n_sent, sent);
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 1, 8), 0);
 	/* The program rings the queue pair for that. */
 	CU_ASSERT_EQUAL(qp->leaving, LEAVING_MISSED);
 	qp->leaving = LEAVING_NOTHING;
@@ -119,20 +111,15 @@ static void test_nothing_overtakes_a_packet_that_a_program_sends(void)
 static void test_of_a_burst_that_a_program_began_the_rest_is_sent(void)
 {
 	struct hca_qp *qp;
-	u32 sent;
 
 	wire_make();
 	wire_connect();
 	qp = hca_qp_by_num(wire.f->hca, wire.live.qpn);
-	sent = wire.n_sent;
 	qp->part_psn = qp->req.next_psn;
 	qp->part_sent = 2;
 	/* The kernel cuts no pieces: a socket takes single packets. */
 	wire.f->hca->wires.bursts = 0;
-	emu_post(wire.m, &wire.live, WR_SEND, 1, wire.m->c[1].mem, 5 * qp->mtu);
-	emu_ring(wire.m, &wire.live);
-	wire_settle();
-	CU_ASSERT_EQUAL(wire.n_sent, sent + 3);
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 1, 5 * qp->mtu), 3);
 	CU_ASSERT_EQUAL(qp->part_sent, 0);
 	CU_ASSERT(wire_audit());
 }
