@@ -113,7 +113,7 @@ bool lend_signal_is_ours(void)
 }
 
 /* The number behind @name in a text of /proc; 0: there is none. */
-static u64 status_number(const char *text, const char *name, int base)
+static u64 thread_status_number(const char *text, const char *name, int base)
 {
 	const char *at = strstr(text, name);
 
@@ -130,9 +130,9 @@ static bool sleeper_takes_signal(s32 tid)
 
 	if (call_file_read(tid, "status", text, sizeof(text)))
 		return true;
-	if (status_number(text, "\nSigBlk:\t", 16) & BIT64(LEND_SIGNAL - 1))
+	if (thread_status_number(text, "\nSigBlk:\t", 16) & BIT64(LEND_SIGNAL - 1))
 		return false;
-	return !only_asleep || !status_number(text, "\nTracerPid:\t", 10);
+	return !only_asleep || !thread_status_number(text, "\nTracerPid:\t", 10);
 }
 
 /* Return: -EBUSY if what the thread does cannot be interrupted, -EAGAIN if it is to run on. */
