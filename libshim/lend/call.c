@@ -130,11 +130,17 @@ static bool call_begins_again(u64 nr, const u64 *arg, u64 *limit)
 	case SYS_read:
 	case SYS_accept:
 	case SYS_accept4:
+	case SYS_flock:
+	case SYS_semop:
+	case SYS_msgsnd:
+	case SYS_msgrcv:
 	case SYS_pause: /* a signal that comes right before it is lost in any case */
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_select: /* the kernel stores the rest of the limit */
 		return true;
+	case SYS_fcntl:
+		return arg[1] == F_SETLKW || arg[1] == F_OFD_SETLKW;
 	case SYS_rt_sigtimedwait:
 		return !arg[2] && !waits_for_lend_signal(arg[0]);
 	case SYS_recvfrom:

@@ -17,8 +17,8 @@
 
 #include <time.h>
 
-#define REGION_BYTES (32u << 20)
-#define FREE_NS	     20000000u
+#define REGION_BYTES (64u << 20)
+#define FREE_NS	     50000000u
 #define SHARE	     100u /* 1 of so many ns */
 
 static u64 spent_ns;

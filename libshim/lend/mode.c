@@ -2,9 +2,8 @@
 /**
  * DOC: what RDMAEMU_LEND asks for.
  *
- * With `auto`, the default, memory is lent as far as it takes little time (cost.c), and only while
- * all other threads of the program sleep. With `1` the program lends all that can be lent, and
- * stops threads that run, too.
+ * With `auto`, the default, memory is lent as far as it takes little time (cost.c), with `1`
+ * whatever time it takes.
  */
 #include "libshim/lend/region.h"
 #include "libshim/lend/threads.h"

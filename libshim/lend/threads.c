@@ -26,14 +26,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_THREADS 256u
-#define STOP_NS	    50000000u
-#define STOP_CPU_NS 1000000000u /* if all that is missing is a CPU for the threads */
-#define SCAN_NS	    1000000u
-#define SETTLE_NS   10000000u
-#define LOOK_NS	    50000u
-#define STATUS_TEXT 4096
-#define BACKOFF	    20u /* times as long as an attempt in vain took there is no other */
+#define MAX_THREADS  256u
+#define STOP_NS	     50000000u
+#define STOP_CPU_NS  1000000000u /* if all that is missing is a CPU for the threads */
+#define BRIEF_NS     10000000u /* the same where the program has not asked for lent memory */
+#define BRIEF_CPU_NS 100000000u
+#define SCAN_NS	     1000000u
+#define STATUS_TEXT  4096
+#define BACKOFF	     20u /* times as long as an attempt in vain took there is no other */
+#define MAX_PAUSE_NS 1000000000u
+#define MAX_DOUBLED  20u
 
 /**
  * struct stopped_thread - a thread that was signalled.
@@ -50,10 +52,18 @@ static u32 n_threads;
 static u32 n_stopped; /* a futex */
 static u32 stop_word; /* a futex */
 static bool others_stopped;
-static bool only_asleep; /* threads that run are not to be stopped */
-static bool stopped_last; /* the last attempt was not in vain */
+static bool is_brief;
 static bool some_sleep; /* although they were signalled */
-static u64 refuse_until;
+
+/**
+ * struct stop_attempts - what has become of attempts.
+ * @in_vain: so many of the last ones
+ * @refuse_until: there is no other one before
+ */
+static struct stop_attempts {
+	u32 in_vain;
+	u64 refuse_until;
+} brief_attempts, other_attempts;
 
 static s32 thread_self(void)
 {
@@ -132,18 +142,16 @@ static bool sleeper_takes_signal(s32 tid)
 		return true;
 	if (thread_status_number(text, "\nSigBlk:\t", 16) & BIT64(LEND_SIGNAL - 1))
 		return false;
-	return !only_asleep || !thread_status_number(text, "\nTracerPid:\t", 10);
+	return !is_brief || !thread_status_number(text, "\nTracerPid:\t", 10);
 }
 
-/* Return: -EBUSY if what the thread does cannot be interrupted, -EAGAIN if it is to run on. */
+/* Return: -EBUSY if what the thread does cannot be interrupted. */
 static int thread_look(s32 tid, struct thread_call *call, u64 now)
 {
 	int ret = call_read(tid, call);
 
-	if (ret || call->place == THREAD_DEAD)
+	if (ret || call->place != THREAD_SLEEPS)
 		return ret;
-	if (call->place != THREAD_SLEEPS)
-		return only_asleep ? -EAGAIN : 0;
 	return call_is_stoppable(call, now) && sleeper_takes_signal(tid) ? 0 : -EBUSY;
 }
 
@@ -234,26 +242,18 @@ static int threads_list(int dir, s32 self, u64 now, bool signal)
 	return n ? (int)n : running;
 }
 
-/*
- * Look whether all threads can be stopped. After a stop they run until they sleep in their calls
- * again: where only those that sleep are stopped, they get time for that.
- */
-static int threads_look(int dir, s32 self, u64 start)
+static u64 stop_limit(void)
 {
-	int ret = threads_list(dir, self, start, false);
-
-	while (ret == -EAGAIN && stopped_last && sys_now() - start < SETTLE_NS) {
-		sys_sleep(LOOK_NS);
-		ret = threads_list(dir, self, start, false);
-	}
-	return ret;
+	if (is_brief)
+		return some_sleep ? BRIEF_NS : BRIEF_CPU_NS;
+	return some_sleep ? STOP_NS : STOP_CPU_NS;
 }
 
 static int threads_stop(int dir, u64 start)
 {
 	s32 self = thread_self();
 	u32 stopped;
-	int ret = threads_look(dir, self, start);
+	int ret = threads_list(dir, self, start, false);
 
 	if (ret <= 0)
 		return ret;
@@ -265,21 +265,36 @@ static int threads_stop(int dir, u64 start)
 		if (ret <= 0)
 			return ret;
 		sys_futex_wait(&n_stopped, stopped, SCAN_NS, FUTEX_PRIVATE_FLAG);
-	} while (sys_now() - start < (some_sleep ? STOP_NS : STOP_CPU_NS));
+	} while (sys_now() - start < stop_limit());
 	return -EBUSY;
 }
 
-int lend_stop(bool asleep)
+/*
+ * Bound the time that attempts in vain take. A program whose threads cannot be stopped soon has no
+ * more attempts to lend; when it needs its memory back there is one each time.
+ */
+static void attempts_note(struct stop_attempts *a, bool in_vain, u64 start)
 {
+	u64 now = sys_now(), pause = BACKOFF * (now - start);
+
+	if (a == &brief_attempts)
+		pause = min_u64((now - start) << min_u64(a->in_vain, MAX_DOUBLED), MAX_PAUSE_NS);
+	a->in_vain = in_vain ? a->in_vain + 1 : 0;
+	a->refuse_until = in_vain ? now + pause : 0;
+}
+
+int lend_stop(bool brief)
+{
+	struct stop_attempts *attempts = brief ? &brief_attempts : &other_attempts;
 	u64 start;
 	int dir, ret;
 
 	if (lend_is_alone())
 		return 0;
 	start = sys_now();
-	if (start < refuse_until || !lend_signal_is_ours())
+	if (start < attempts->refuse_until || !lend_signal_is_ours())
 		return -EBUSY;
-	only_asleep = asleep;
+	is_brief = brief;
 	dir = (int)SYS_RET(syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	if (dir < 0)
@@ -288,13 +303,11 @@ int lend_stop(bool asleep)
 	store_release(&stop_word, stop_word + 1);
 	others_stopped = true;
 	ret = threads_stop(dir, start);
-	stopped_last = !ret;
 	sys_close(dir);
-	if (!ret)
-		return 0;
-	lend_resume();
-	refuse_until = sys_now() + BACKOFF * (sys_now() - start);
-	return -EBUSY;
+	if (ret)
+		lend_resume();
+	attempts_note(attempts, ret != 0, start);
+	return ret ? -EBUSY : 0;
 }
 
 void lend_resume(void)
@@ -313,14 +326,14 @@ bool lend_has_stopped(void)
 
 void lend_threads_forget(void)
 {
-	refuse_until = 0;
+	brief_attempts = other_attempts = (struct stop_attempts){ 0 };
 }
 
 #else
 
-int lend_stop(bool asleep)
+int lend_stop(bool brief)
 {
-	(void)asleep;
+	(void)brief;
 	return lend_is_alone() ? 0 : -EBUSY;
 }
 

@@ -32,7 +32,7 @@ bool lend_can_stop(void);
 /**
  * lend_stop() - stop the other threads. The caller has the lock of this folder, and takes no other
  * until lend_resume(), not even malloc()'s: stopped threads have them.
- * @asleep: only if all of them sleep, so that none is kept from what it does
+ * @brief: not for long, and only what no debugger sees
  * Return: 0, or -EBUSY: all run on.
  */
 int lend_stop(bool asleep);

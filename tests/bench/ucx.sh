@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 #
 # UCX over RC on the emulator, next to UCX's own shared memory on the same two CPUs; sourced by tests/bench/run. By
-# default memory is lent while UCX's own thread sleeps, and not for long; RDMAEMU_LEND=1 asks for all of it: those are
-# samples of their own. Without ucx_perftest nothing is measured.
+# default memory is lent as far as that takes little time; RDMAEMU_LEND=1 asks for all of it: those are samples of their
+# own. Without ucx_perftest nothing is measured.
 
 # Each test: its name, the field of the result line, counted from its end, -t of ucx_perftest, bytes, iterations
 UCX_TESTS=(

@@ -9,8 +9,7 @@ for side in $SIDES; do
 	RDMAEMU_LEND=0 app app_mr_lent $side kept
 	RDMAEMU_LEND=auto app app_mr_lent_auto $side "$(threads_lend)"
 	RDMAEMU_LEND=1 app app_mr_lent_threads $side "$(threads_lend)"
-	RDMAEMU_LEND=auto app app_mr_lent_threads $side "$(threads_lend | sed s/lent/asleep/)"
-	RDMAEMU_LEND=auto app app_mr_lent_wait $side "$(threads_lend)"
+	RDMAEMU_LEND=auto app app_mr_lent_threads $side "$(threads_lend | sed s/lent/auto/)"
 	RDMAEMU_LEND=0 app app_mr_lent_threads $side kept
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 	RDMAEMU_LEND=1 app app_mr_lent_wait $side "$(threads_lend)"
