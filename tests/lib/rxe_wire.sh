@@ -5,7 +5,7 @@
 # --roce on the other; sourced after tests/lib/lib.sh and tests/lib/plain_real.sh. rdma_rxe works in the first namespace
 # only, and has the port there.
 
-LIMIT=120
+LIMIT=$((120 * PATIENCE))
 RXE=198.51.100.1 EMU=198.51.100.2 RXE6=2001:db8::1 EMU6=2001:db8::2
 
 unshare -n sleep infinity &
