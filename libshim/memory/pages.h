@@ -9,6 +9,9 @@
 
 /* --- prefault.c --- */
 
+/** SHIM_POPULATE_MAX - bytes of a region that are all faulted in: some 30 ms. */
+#define SHIM_POPULATE_MAX (64u << 20)
+
 /**
  * shim_mem_prefault() - check that memory exists, as pinning would, and fault all of it in.
  * Return: 0 or -EFAULT (unmapped, after the end of a file, or @write and read-only).

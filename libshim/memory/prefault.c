@@ -24,8 +24,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define PAGE	     4096u
-#define POPULATE_MAX (64u << 20) /* bytes of a region that are all faulted in: some 30 ms */
+#define PAGE 4096u
 
 /* The kernel's own file system of shared memory, which has no limit of size. */
 static dev_t shared_memory_dev(void)
@@ -128,7 +127,7 @@ int shim_mem_pin(const void *addr, size_t len, bool write)
 {
 	int ret = -ENOENT;
 
-	if (addr && len > POPULATE_MAX)
+	if (addr && len > SHIM_POPULATE_MAX)
 		ret = maps_check((uintptr_t)addr / PAGE * PAGE,
 				 ALIGN_UP((uintptr_t)addr + len, PAGE), write, true);
 	return ret == -ENOENT ? shim_mem_prefault(addr, len, write) : ret;

@@ -57,11 +57,18 @@ static int mr_range_check(const void *addr, size_t len, u32 access)
 	/* The end, rounded up to pages, must be a valid address, too. */
 	if ((uintptr_t)addr > UINTPTR_MAX - PAGE || len > UINTPTR_MAX - PAGE - (uintptr_t)addr)
 		return -EINVAL;
+	if (!addr && len)
+		return access & IBV_ACCESS_ON_DEMAND ? -EINVAL : -EFAULT;
+	return 0;
+}
+
+static int mr_range_pin(const void *addr, size_t len, u32 access)
+{
 	/* An empty region at a page's start has no page to pin. The device may refuse it. */
 	if (!len && !((uintptr_t)addr & (PAGE - 1)))
 		return 0;
 	if (access & IBV_ACCESS_ON_DEMAND)
-		return addr ? 0 : -EINVAL;
+		return 0;
 	return shim_mem_pin(addr, len, access & IBV_ACCESS_LOCAL_WRITE);
 }
 
@@ -74,6 +81,27 @@ static u64 mr_range_lend(const struct cmd_reg_mr *c)
 	bool may = !(c->access & IBV_ACCESS_ON_DEMAND) && !shim_on_valgrind;
 
 	return lend_region_add(c->addr, c->len, may);
+}
+
+/*
+ * Lend the memory of a new region, and pin it. Pages that pinning faults in would be copied when
+ * they are lent, so it comes later, except where it faults in next to nothing and may find that
+ * the region is none. *lend: for lend_region_drop(). Return: 0 or -errno.
+ */
+static int mr_range_lend_and_pin(const struct cmd_reg_mr *c, u64 *lend)
+{
+	bool late = c->len <= SHIM_POPULATE_MAX;
+	const void *addr = (const void *)(uintptr_t)c->addr;
+	int ret = late ? 0 : mr_range_pin(addr, c->len, c->access);
+
+	if (ret)
+		return ret;
+	*lend = mr_range_lend(c);
+	if (late)
+		ret = mr_range_pin(addr, c->len, c->access);
+	if (ret)
+		lend_region_drop(*lend);
+	return ret;
 }
 
 /* The device is to reach the memory at its alias. Return: that, with *map_len; NULL: none. */
@@ -182,7 +210,9 @@ static struct ibv_mr *mr_reg(struct ibv_pd *pd, void *addr, size_t len, u64 iova
 	cmd.mr.iova = access & IBV_ACCESS_ZERO_BASED ? 0 : iova;
 	cmd.mr.pd = pd->handle;
 	cmd.mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
-	lend = mr_range_lend(&cmd.mr);
+	ret = mr_range_lend_and_pin(&cmd.mr, &lend);
+	if (ret)
+		return fail_null(ret);
 	map = mr_range_alias(&cmd.mr, &map_len);
 	mr = shim_mr_new(pd, MRT_USER, &cmd, addr, len);
 	if (!mr) {
@@ -274,6 +304,8 @@ static int mr_rereg_prepare(const struct shim_mr *mr, int flags, struct ibv_pd *
 	ret = shim_mr_check_access(access);
 	if (!ret)
 		ret = mr_range_check((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
+	if (!ret)
+		ret = mr_range_pin((void *)(uintptr_t)cmd->mr.addr, cmd->mr.len, access);
 	cmd->mr.pd = pd->handle;
 	cmd->mr.access = access & (u32)(ACCESS_KNOWN | IBV_ACCESS_RELAXED_ORDERING);
 	cmd->mr.flags = (u32)flags;
