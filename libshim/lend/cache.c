@@ -19,7 +19,7 @@
 
 #include "libshim/interpose/syscall.h"
 
-#define CACHE_BYTES  (64u << 20)
+#define CACHE_BYTES  (128u << 20)
 #define CACHE_RANGES 256u
 #define CACHE_NS     (5 * 1000000000ull)
 #define RETURN_TRIES 8u

@@ -7,8 +7,9 @@
  * a share of the time since then. A program that registers other memory for each transfer soon
  * has nothing lent. When the time is used up amidst a region, the rest of it stays where it is.
  *
- * The bound of a region's size is about what follows: each page of a memory file is faulted in by
- * itself, where private memory has huge pages, and a fork copies what is lent.
+ * The bounds of a region's size, and of all that is lent, are about what follows: each page of a
+ * memory file is faulted in by itself, where private memory has huge pages, and a fork copies what
+ * is lent.
  */
 #include "libshim/lend/range.h"
 #include "libshim/lend/region.h"
@@ -18,6 +19,7 @@
 #include <time.h>
 
 #define REGION_BYTES (64u << 20)
+#define ALL_BYTES    (256u << 20)
 #define FREE_NS	     50000000u
 #define SHARE	     100u /* 1 of so many ns */
 
@@ -53,11 +55,21 @@ static bool cost_has_time(u64 spent)
 	return spent < FREE_NS + (sys_now() - first_ns) / SHARE;
 }
 
+static bool cost_has_room(u64 bytes)
+{
+	u32 i;
+
+	for (i = 0; i < lent_range_count(); i++)
+		bytes += lent_range_at(i)->len;
+	return bytes <= ALL_BYTES;
+}
+
 bool lent_cost_is_bearable(u64 bytes)
 {
 	if (!first_ns)
 		first_ns = sys_now();
-	return lend_is_asked() || (bytes <= REGION_BYTES && cost_has_time(spent_ns));
+	return lend_is_asked() ||
+	       (bytes <= REGION_BYTES && cost_has_time(spent_ns) && cost_has_room(bytes));
 }
 
 bool lent_cost_may_go_on(void)

@@ -16,18 +16,13 @@
 #include <string.h>
 
 /**
- * struct lend_mode - what RDMAEMU_LEND requests, and what can be done.
- * @known: the rest is set
- * @on: memory may be lent
- * @asked: as much as possible, whatever it costs
- * @stops: threads can be stopped
+ * enum lend_mode - what RDMAEMU_LEND requests, and what can be done, as bits.
+ * @LEND_KNOWN: the others are right
+ * @LEND_ON: memory may be lent
+ * @LEND_ASKED: as much as possible, whatever it costs
+ * @LEND_STOPS: threads can be stopped
  */
-struct lend_mode {
-	bool known;
-	bool on;
-	bool asked;
-	bool stops;
-};
+enum lend_mode { LEND_KNOWN = 1, LEND_ON = 2, LEND_ASKED = 4, LEND_STOPS = 8 };
 
 #ifdef __x86_64__
 
@@ -54,37 +49,37 @@ static bool libc_lets_stop(void)
 
 #endif
 
-static void mode_find(struct lend_mode *m)
+static u32 mode_find(void)
 {
 	const char *text = shim_setting(PROTO_LEND_ENV);
+	bool asked = text && !strcmp(text, "1");
 
-	m->asked = text && !strcmp(text, "1");
-	m->on = m->asked || !text || !*text || !strcmp(text, "auto");
-	m->stops = m->on && libc_lets_stop();
-	store_release(&m->known, true);
+	if (!asked && text && *text && strcmp(text, "auto") != 0)
+		return LEND_KNOWN;
+	return LEND_KNOWN | LEND_ON | (asked ? LEND_ASKED : 0) |
+	       (libc_lets_stop() ? LEND_STOPS : 0);
 }
 
-/* Threads that find it at the same time find the same. */
-static const struct lend_mode *mode_get(void)
+static u32 mode_get(void)
 {
-	static struct lend_mode mode;
+	static u32 known;
 
-	if (!load_acquire(&mode.known))
-		mode_find(&mode);
-	return &mode;
+	if (!load_relaxed(&known))
+		store_relaxed(&known, mode_find());
+	return load_relaxed(&known);
 }
 
 bool lend_is_on(void)
 {
-	return mode_get()->on;
+	return mode_get() & LEND_ON;
 }
 
 bool lend_is_asked(void)
 {
-	return mode_get()->asked;
+	return mode_get() & LEND_ASKED;
 }
 
 bool lend_can_stop(void)
 {
-	return mode_get()->stops;
+	return mode_get() & LEND_STOPS;
 }

@@ -26,6 +26,8 @@
 #define LARGE  (8u << 20)
 #define PIECE  (256u << 10)
 #define BIG    (72u << 20)
+#define MANY   (256u << 20)
+#define PIECES 6
 #define ENOUGH 100000
 #define SIGNAL (SIGRTMAX - 2) /* by which threads are stopped */
 
@@ -386,6 +388,26 @@ static void test_part(bool pieces)
 	ok(well, "and is unchanged, and within the reach of others");
 }
 
+/* Untouched memory costs little time to lend, but a fork copies what is touched later. */
+static void test_all(void)
+{
+	struct ibv_mr *mr[PIECES];
+	uint8_t *at[PIECES];
+	size_t lent = 0;
+
+	for (int i = 0; i < PIECES; i++) {
+		at[i] = vb_pages(MANY / 4, PROT_READ | PROT_WRITE);
+		mr[i] = region_new(at[i], MANY / 4);
+		lent += vb_lent_bytes(at[i], MANY / 4);
+	}
+	ok(lent && lent <= MANY, "of %u regions of %u bytes %zu bytes are lent", PIECES, MANY / 4,
+	   lent);
+	for (int i = 0; i < PIECES; i++) {
+		munmap(at[i], MANY / 4); /* first: nothing has to go back */
+		ibv_dereg_mr(mr[i]);
+	}
+}
+
 static void test_cost(void)
 {
 	uint8_t *at = vb_pages(BIG, PROT_READ | PROT_WRITE);
@@ -403,6 +425,7 @@ int main(int argc, char **argv)
 	stops = argc > 2 && !strcmp(argv[2], "lent");
 	vb_open_two(argc, argv, &a, &b);
 	vb_pair_fresh(&p, a, b);
+	test_all();
 	test_own_signal();
 	test_sleeper();
 	test_runner();

@@ -317,32 +317,32 @@ static void test_aio(void)
 /* Nothing stays lent without bounds. */
 static void test_bounds(void)
 {
-	uint8_t *at = vb_pages(128 * MIB, PROT_READ | PROT_WRITE), *small;
+	uint8_t *at = vb_pages(256 * MIB, PROT_READ | PROT_WRITE), *small;
 	uint64_t begin;
 	size_t lent;
 	bool good;
 
-	fill(at, 128 * MIB, 11);
+	fill(at, 256 * MIB, 11);
 	for (uint32_t i = 0; i < 128; i++)
-		ibv_dereg_mr(region_new(at + i * MIB, MIB));
-	lent = vb_lent_bytes(at, 128 * MIB);
-	ok(lent <= 64 * MIB && has_lent(at + 127 * MIB, MIB, MIB) && vb_is_private(at, MIB),
-	   "%zu MiB of 128 stay lent, the latest", lent / MIB);
-	ok(vb_give_back(at, 128 * MIB), "given back");
+		ibv_dereg_mr(region_new(at + i * 2 * MIB, 2 * MIB));
+	lent = vb_lent_bytes(at, 256 * MIB);
+	ok(lent <= 128 * MIB && has_lent(at + 255 * MIB, MIB, MIB) && vb_is_private(at, MIB),
+	   "%zu MiB of 256 stay lent, the latest", lent / MIB);
+	ok(vb_give_back(at, 256 * MIB), "given back");
 	begin = now_ns();
 	small = idle_pages(SIZE, 12);
-	ibv_dereg_mr(region_new(at, 40 * MIB));
+	ibv_dereg_mr(region_new(at, 72 * MIB));
 	/* On a slow machine it was idle for too long meanwhile. */
 	good = has_lent(small, SIZE, SIZE) || now_ns() - begin > IDLE_NS / 2;
-	ok(vb_is_private(at, 40 * MIB) && good && filled(at, 40 * MIB, 11),
+	ok(vb_is_private(at, 72 * MIB) && good && filled(at, 72 * MIB, 11),
 	   "a region that is large does not stay lent, and drives nothing out");
 	for (uint32_t i = 0; i < 400; i++)
 		ibv_dereg_mr(region_new(at + (size_t)i * 2 * PAGE, PAGE));
-	lent = vb_lent_bytes(at, 128 * MIB);
+	lent = vb_lent_bytes(at, 256 * MIB);
 	/* The latest are not counted yet. */
 	ok(lent <= (256 + 16) * PAGE && has_lent(at + 399 * 2 * PAGE, PAGE, PAGE),
 	   "%zu pages of 400, the latest", lent / PAGE);
-	munmap(at, 128 * MIB);
+	munmap(at, 256 * MIB);
 	munmap(small, SIZE);
 }
 
