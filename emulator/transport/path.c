@@ -22,6 +22,8 @@
 #define PEER_PACKETS 64u
 #define PEER_BURST   (64u << 10) /* the longest: a message of that length is one, in two pieces */
 #define PEER_HEADERS 32u /* of each packet, at most: BTH, XRCETH or DETH, ICRC */
+/* An ACK after so many bytes, or half a window: a sender goes on while the receiver falls behind */
+#define PEER_ACKED (128u << 10)
 
 void qp_path_update(struct hca *hca, struct hca_qp *qp)
 {
@@ -95,6 +97,7 @@ static u32 relay_chunk_of_rate(u64 rate)
 void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 {
 	const struct hca_path *p = &qp->path;
+	u32 half;
 	u64 rate;
 
 	qp->chunk_rest = qp->read_chunk = qp->ack_span = 0;
@@ -110,8 +113,9 @@ void relay_set_chunk(const struct hca *hca, struct hca_qp *qp)
 	qp->chunk = min_u32(qp->chunk, relay_chunk_of_rate(rate));
 	if (qp->chunk == relay_chunk_to_peer(qp) && hca_dev_is_peer(hca, p->dst_dev)) {
 		qp->chunk_rest = min_u32(qp->chunk / 8, PEER_BURST - qp->chunk);
-		qp->ack_span = hca_peer_window(qp->mtu) / 2 * qp->mtu;
-		qp->read_chunk = qp->ack_span / qp->chunk * qp->chunk;
+		half = hca_peer_window(qp->mtu) / 2 * qp->mtu;
+		qp->ack_span = min_u32(half, PEER_ACKED);
+		qp->read_chunk = half / qp->chunk * qp->chunk;
 	}
 	relay_chunk_shrink(hca, qp);
 }

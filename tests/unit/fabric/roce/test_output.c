@@ -8,6 +8,7 @@
 
 #define BYTES_MAX   65507u /* of a datagram, before the kernel cuts it */
 #define PACKETS_MAX 64u
+#define ACKED	    (128u << 10) /* bytes of a message for which there is an ACK, at least */
 #define AROUND	    16u /* BTH and ICRC */
 
 /* Post a request to host 1. Return: how many packets leave for it. */
@@ -55,20 +56,26 @@ static void test_a_message_of_64_kib_is_one_burst(void)
 	}
 }
 
-/* Each ACK costs both sides a datagram. But without one in the window no more would be sent. */
+/*
+ * Each ACK costs both sides a datagram. But without one in the window no more would be sent, and
+ * the sender would wait where the receiver falls behind.
+ */
 static void test_a_long_message_asks_for_an_ack_in_each_window(void)
 {
-	u32 i, sent, asked, window;
+	u32 i, sent, asked, window, acks;
 
 	wire_make();
 	for (i = 1; i <= 5; i++) {
 		wire_connect_with(i);
 		window = hca_peer_window(ib_mtu_bytes(i));
+		acks = max_u32(window * ib_mtu_bytes(i) / ACKED, 2);
 		asked = wire.n_acks_asked;
 		sent = live_post(WR_SEND, i, 4 * window * ib_mtu_bytes(i));
 		CU_ASSERT(sent <= window);
 		CU_ASSERT(sent > window - PACKETS_MAX);
-		CU_ASSERT(wire.n_acks_asked > asked && wire.n_acks_asked <= asked + 2);
+		CU_ASSERT(wire.n_acks_asked > asked && wire.n_acks_asked <= asked + acks);
+		/* A burst that follows the window may ask for the last of them. */
+		CU_ASSERT(wire.n_acks_asked + 1 >= asked + acks);
 	}
 }
 
