@@ -20,6 +20,7 @@
 #define RETRY_LEAVE_NS (10 * NSEC_PER_MSEC)
 #define SPIN_NS	       (20 * NSEC_PER_USEC)
 #define AWAKE_NS       (200 * NSEC_PER_USEC)
+#define BRIEF_NS       (50 * NSEC_PER_USEC) /* what a sleep and a wake-up cost, in a guest */
 #define OFTEN	       16u /* one exchange of a message brings fewer */
 #define CROWD_MAX_NS   NSEC_PER_SEC
 
@@ -166,6 +167,29 @@ static bool loop_spin(struct fabric *f)
 }
 
 /*
+ * Others keep the CPUs busy, so a yield takes long. A sleep is expensive, too: the sender of the
+ * next packet has to wake this process, which in a guest takes tens of microseconds of its CPU, and
+ * then this process waits for a CPU. So the loop looks for about as long as a sleep would cost,
+ * without a yield. Return: as loop_stay_awake().
+ */
+static int loop_look_briefly(struct fabric *f, struct epoll_event *ev)
+{
+	struct brief *b = &f->server->brief;
+	u64 now = real_ns(), end = now + BRIEF_NS;
+	bool found = false;
+	int n = 0;
+
+	if (!brief_may_look(b, now))
+		return 0;
+	for (; !found && now < end; now = real_ns()) {
+		n = epoll_wait(f->loop.epoll, ev, EVENTS, 0);
+		found = n > 0 || load_relaxed(&f->hca->via_any);
+	}
+	brief_looked(b, now, found);
+	return n;
+}
+
+/*
  * Where links carry much traffic, more comes soon. A sleep and a wake-up cost more than a delivery,
  * and a process that each first doorbell wakes finds little to do. So the loop stays awake for a
  * while and yields its CPU between checks, as pollers do. But a program that polls memory or
@@ -182,9 +206,11 @@ static int loop_stay_awake(struct fabric *f, u64 next, struct epoll_event *ev)
 
 	if (f->wake.often < OFTEN || next < until || loop_clients_poll(f))
 		return 0;
-	while (!n && real_ns() < until && !load_relaxed(&f->hca->via_any) &&
-	       yield_adaptive(&f->server->crowd, real_ns, CROWD_MAX_NS))
+	while (!n && real_ns() < until && !load_relaxed(&f->hca->via_any)) {
+		if (!yield_adaptive(&f->server->crowd, real_ns, CROWD_MAX_NS))
+			return loop_look_briefly(f, ev);
 		n = epoll_wait(f->loop.epoll, ev, EVENTS, 0);
+	}
 	return n;
 }
 

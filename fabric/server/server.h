@@ -36,6 +36,7 @@ struct server {
 	struct eventfd_signaller signaller;
 	u32 n_cpus;
 	struct crowd crowd; /* whether other processes keep the CPUs busy */
+	struct brief brief; /* looks of the loop meanwhile */
 	struct slices slices;
 	struct accounts accounts; /* of an isolated fabric */
 	struct closer closer; /* of an isolated fabric */

@@ -79,10 +79,32 @@ static void test_again(void)
 	CU_ASSERT_EQUAL(pause_of(&c, MAX), CROWD_NS);
 }
 
+static void test_brief(void)
+{
+	struct brief b = { 0 };
+	u64 now = 5 * MS, want = BRIEF_REST_NS;
+	u32 i;
+
+	CU_ASSERT_TRUE(brief_may_look(&b, now));
+	for (i = 0; i < 10; i++) {
+		brief_looked(&b, now, false);
+		CU_ASSERT_FALSE(brief_may_look(&b, now + want - 1));
+		CU_ASSERT_TRUE(brief_may_look(&b, now + want));
+		now += want;
+		want = min_u64(2 * want, BRIEF_REST_MAX);
+	}
+	CU_ASSERT_EQUAL(want, BRIEF_REST_MAX);
+	brief_looked(&b, now, true);
+	CU_ASSERT_TRUE(brief_may_look(&b, now));
+	brief_looked(&b, now, false);
+	CU_ASSERT_TRUE(brief_may_look(&b, now + BRIEF_REST_NS));
+}
+
 static const struct cu_test tests[] = {
 	{ "a CPU that comes back soon is given away again", test_short },
 	{ "one that is kept for long is not, for a while", test_long },
 	{ "and for longer each time that it is kept again", test_again },
+	{ "looks that find nothing become rarer, until one finds something", test_brief },
 	{ NULL, NULL },
 };
 
