@@ -115,6 +115,20 @@ static u8 *payload_place(const struct egress *o, const struct burst *b)
 	return o->payload + from % EGRESS_ALIGN + ROCE_HDR_MAX;
 }
 
+/* Whether the payload can stay where it is until its frames are made, with the token held. */
+static bool payload_may_stay(struct egress *o, const struct burst *b, u32 len, u8 **data)
+{
+	struct iovec v;
+
+	o->room = NULL;
+	if (!o->lent || len <= b->mtu || o->lent(o->ctx, b->mem, b->off, len, &v, 1) != 1)
+		return false;
+	*data = v.iov_base;
+	o->room = payload_place(o, b);
+	o->step = b->mtu + packet_frame_gap(b);
+	return true;
+}
+
 /*
  * The payload of each packet goes where headers and ICRC fit between them: frames that leave in one
  * piece lie there already.
@@ -128,7 +142,10 @@ int egress_gather(struct egress *o, struct engine *e, const struct burst *b, u32
 	int ret = 0;
 	u8 *at;
 
-	rec->keep = b->mtu + packet_frame_gap(b);
+	rec->keep = b->mtu;
+	if (payload_may_stay(o, b, len, data))
+		return 0;
+	rec->keep += packet_frame_gap(b);
 	*data = at = payload_place(o, b);
 	for (done = 0; done < len && !ret; done += part) {
 		part = 0;
@@ -147,14 +164,19 @@ u32 egress_begin(const struct egress *o, const struct cap_view *v, struct roce_p
 	return packet_frame_begin(o->hca, v, p);
 }
 
-/* Make the next frame of a batch. @before: as for roce_build_around(). Return: 0 or -errno */
-static int batch_add(struct egress *o, struct roce_pkt *p, const struct roce_frame *before,
+/*
+ * Make the next frame of a batch, of packet @i of the burst. @before: as for roce_build_around().
+ * Return: 0 or -errno
+ */
+static int batch_add(struct egress *o, struct roce_pkt *p, u32 i, const struct roce_frame *before,
 		     const struct packet_run *run, struct egress_batch *batch)
 {
+	u8 *room = o->room ? o->room + (u64)i * o->step : NULL;
+
 	p->udp_sum = false; /* the kernel computes it */
 	batch->sums = run->sums;
 	batch->run[batch->n] = run->n;
-	return roce_build_around(p, before, &o->frames[batch->n++]);
+	return roce_build_around(p, before, room, &o->frames[batch->n++]);
 }
 
 int egress_build(struct egress *o, const struct cap_view *v, struct roce_pkt *p,
@@ -164,7 +186,7 @@ int egress_build(struct egress *o, const struct cap_view *v, struct roce_pkt *p,
 
 	packet_frame_next(o->hca, v, 0, p, &run);
 	batch->n = 0;
-	return batch_add(o, p, NULL, &run, batch);
+	return batch_add(o, p, 0, NULL, &run, batch);
 }
 
 u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view *v, u32 from,
@@ -187,7 +209,7 @@ u32 egress_send(struct egress *o, struct egress_socket *s, const struct cap_view
 			batch.n = 0;
 		}
 		frame = &o->frames[batch.n];
-		if (batch_add(o, p, same ? before : NULL, &run, &batch))
+		if (batch_add(o, p, i, same ? before : NULL, &run, &batch))
 			return n;
 		before = frame;
 	}

@@ -15,6 +15,8 @@
 #include "emulator/engine.h"
 #include "fabric/packet/packet.h"
 
+#include <sys/uio.h>
+
 #define EGRESS_BATCH 64u /* datagrams in one system call */
 #define ROCE_IP4_UDP 28u /* bytes of the IPv4 and UDP headers */
 #define ROCE_IP6_UDP 48u
@@ -34,6 +36,9 @@
  * @data_max: bytes of payload of a burst for which there is room
  * @frames: EGRESS_BATCH of them, of the burst that is being sent
  * @payload: of that burst, with room for headers and ICRCs between its packets
+ * @room: where the payload of the first packet is copied to when its frame is made; NULL: it was
+ * copied before. @step: how far from there that of the next one is
+ * @lent: NULL, or finds where a payload is mapped here, as memory_lent_span(); @ctx: for it
  * @pieces: frames that leave in one and were not apart: EGRESS_BATCH * ROCE_DATAGRAM bytes
  * @map, @map_len: all of that memory; NULL: none
  * @refused: errno with which a socket has refused a datagram of the latest burst; 0: none
@@ -44,6 +49,11 @@ struct egress {
 	u32 data_max;
 	struct roce_frame *frames;
 	u8 *payload;
+	u8 *room;
+	u32 step;
+	u32 (*lent)(void *ctx, const struct hca_mem *mem, u64 off, u64 len, struct iovec *v,
+		    u32 max);
+	void *ctx;
 	u8 *pieces;
 	void *map;
 	u64 map_len;
@@ -108,13 +118,19 @@ int egress_describe(struct hca *hca, const struct burst *b, struct cap_rec *rec)
  */
 bool egress_is_held_back(struct hca *hca, const struct burst *b);
 /**
- * egress_gather() - copy the payload of a burst, @len bytes, by @e's engine_ops.copy.
+ * egress_gather() - copy the payload of a burst, @len bytes, by @e's engine_ops.copy. If it is
+ * mapped here and has several packets, egress_send() copies it while it computes their ICRCs.
  * @rec: receives how far apart the payloads of its packets are
  * @data: receives where the first is
  * Return: as engine_ops.copy.
  */
 int egress_gather(struct egress *o, struct engine *e, const struct burst *b, u32 len,
 		  struct cap_rec *rec, u8 **data);
+/** egress_gathered() - the caller has copied the payload of the burst itself. */
+static inline void egress_gathered(struct egress *o)
+{
+	o->room = NULL;
+}
 /**
  * egress_begin() - set the fields that all packets of a burst have in common, its UDP source port
  * among them. Return: number of packets; 0: it is malformed.

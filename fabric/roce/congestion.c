@@ -171,7 +171,7 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 	memcpy(cnp.dgid, p->sgid, sizeof(cnp.dgid));
 	memcpy(rec.sgid, p->dgid, sizeof(rec.sgid));
 	memcpy(rec.dgid, p->sgid, sizeof(rec.dgid));
-	if (!roce_build_around(&cnp, NULL, f->roce->egress.frames))
+	if (!roce_build_around(&cnp, NULL, NULL, f->roce->egress.frames))
 		w->n.cnp_sent += egress_frames(&f->roce->egress, &w->out, &rec, &one);
 }
 

@@ -24,6 +24,7 @@ static int wire_gather(struct fabric *f, const struct burst *b, u32 len, struct 
 
 	if (!len || !memory_needs_helper(f, b->mem, b->off, len))
 		return egress_gather(&f->roce->egress, &f->engine, b, len, rec, data);
+	egress_gathered(&f->roce->egress);
 	rec->keep = b->mtu;
 	*data = st->mem;
 	dst.iov[0] = (struct hca_iov){ (u64)(uintptr_t)*data, len };

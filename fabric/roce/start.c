@@ -4,6 +4,7 @@
 
 #include "emulator/transport/path.h"
 #include "fabric/common/opts.h"
+#include "fabric/core/memory.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -152,6 +153,13 @@ static const char *roce_make_peers(struct fabric *f)
 	return NULL;
 }
 
+/* struct egress.lent */
+static u32 roce_lent(void *ctx, const struct hca_mem *mem, u64 off, u64 len, struct iovec *v,
+		     u32 max)
+{
+	return memory_lent_span(ctx, mem, off, len, v, max);
+}
+
 static bool roce_alloc(struct fabric *f)
 {
 	struct roce *r = calloc(1, sizeof(*r));
@@ -168,7 +176,11 @@ static bool roce_alloc(struct fabric *f)
 		roce_flows_init(&r->wire[i]);
 	}
 	r->stage.mem = aligned_alloc(EGRESS_ALIGN, ROCE_DATA_MAX);
-	return r->stage.mem && !egress_make(&r->egress, f->hca, HCA_PROC, ROCE_DATA_MAX);
+	if (!r->stage.mem || egress_make(&r->egress, f->hca, HCA_PROC, ROCE_DATA_MAX))
+		return false;
+	r->egress.lent = roce_lent;
+	r->egress.ctx = f;
+	return true;
 }
 
 u64 roce_guid_salt(const struct opts *o)

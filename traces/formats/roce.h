@@ -242,7 +242,7 @@ int roce_build(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len);
 
 /**
- * struct roce_frame - a RoCE v2 frame whose payload stays where it is.
+ * struct roce_frame - a RoCE v2 frame whose payload is apart.
  * @head: from the Ethernet header to the last header before the payload; @tail: padding and ICRC
  */
 struct roce_frame {
@@ -255,10 +255,11 @@ struct roce_frame {
  * roce_build_around() - build what stands around the payload of a whole RoCE v2 frame without a UDP
  * checksum.
  * @before: NULL, or the frame of a packet that differs as for roce_build_next()
+ * @room: NULL, or where the payload is copied to meanwhile, and then belongs to the frame
  *
  * Return: 0 or -errno as roce_build().
  */
-int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before,
+int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before, u8 *room,
 		      struct roce_frame *f);
 
 /**

@@ -294,23 +294,28 @@ int roce_build_next(const struct roce_pkt *p, u8 *buf, u32 snap, u32 *wire_len)
 	return (int)snap;
 }
 
-/* Writes the tail: padding, and the ICRC, which goes on from that of the headers. */
-static void build_end_around(const struct roce_pkt *p, const struct lens *n, struct roce_frame *f)
+/*
+ * Writes the tail: padding, and the ICRC, which goes on from that of the headers. @room: as for
+ * roce_build_around().
+ */
+static void build_end_around(const struct roce_pkt *p, const struct lens *n, u8 *room,
+			     struct roce_frame *f)
 {
 	const u8 *bth = f->head + f->head_len - n->bth;
 	u32 icrc = roce_icrc_begin(p->net, f->head + n->l2, bth);
 
 	icrc = roce_crc32(icrc, bth + BTH_LEN, n->bth - BTH_LEN);
-	icrc = roce_crc32(icrc, p->payload, n->payload);
+	icrc = room ? roce_crc32_copy(icrc, room, p->payload, n->payload)
+		    : roce_crc32(icrc, p->payload, n->payload);
 	memset(f->tail, 0, n->pad);
 	icrc = roce_crc32(icrc, f->tail, n->pad) ^ p->icrc_xor;
 	be_put(f->tail + n->pad, ICRC_LEN, __builtin_bswap32(icrc));
 	f->tail_len = n->pad + ICRC_LEN;
-	f->payload = p->payload;
+	f->payload = room ? room : p->payload;
 	f->payload_len = n->payload;
 }
 
-int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before,
+int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before, u8 *room,
 		      struct roce_frame *f)
 {
 	u32 snap = ~0u, payload, wire_len;
@@ -330,7 +335,7 @@ int roce_build_around(const struct roce_pkt *p, const struct roce_frame *before,
 	} else {
 		build_put_headers(f->head, p, &n);
 	}
-	build_end_around(p, &n, f);
+	build_end_around(p, &n, room, f);
 	return 0;
 }
 

@@ -67,6 +67,11 @@ void roce_hdr_get(u32 hdrs, const u8 *in, struct roce_pkt *p);
 
 /** roce_crc32() - add bytes to a CRC-32, as zlib's crc32(). */
 u32 roce_crc32(u32 crc, const u8 *p, size_t len);
+/**
+ * roce_crc32_copy() - the same, and copy them to @to, which does not overlap them. The CRC is of
+ * the copy, also while another process writes to @p.
+ */
+u32 roce_crc32_copy(u32 crc, u8 *to, const u8 *p, size_t len);
 
 /* --- roce_crc32_table.c --- */
 

@@ -183,6 +183,67 @@ static void test_each_retransmission_waits_longer(void)
 	CU_ASSERT(wire_audit());
 }
 
+static u8 lent_bytes[64u << 10];
+static u32 lent_asked;
+
+/* struct egress.lent */
+static u32 payload_find(void *ctx, const struct hca_mem *mem, u64 off, u64 len, struct iovec *v,
+			u32 max)
+{
+	(void)ctx;
+	(void)mem;
+	lent_asked++;
+	CU_ASSERT_FATAL(max && off + len <= sizeof(lent_bytes));
+	*v = (struct iovec){ lent_bytes + off, len };
+	return 1;
+}
+
+/* Each frame has its part of the payload, copied, since its ICRC is of the bytes as they were. */
+static u32 lent_frames_wrong(const struct egress *o, u32 off, u32 len, u32 mtu)
+{
+	const u8 *end = (const u8 *)o->map + o->map_len;
+	u32 i, part, wrong = 0;
+
+	for (i = 0; i * mtu < len; i++) {
+		part = min_u32(len - i * mtu, mtu);
+		wrong += o->frames[i].payload_len != part;
+		wrong += o->frames[i].payload < (const u8 *)o->map ||
+			 o->frames[i].payload + part > end;
+		wrong += memcmp(o->frames[i].payload, lent_bytes + off + i * mtu, part) != 0;
+	}
+	return wrong;
+}
+
+/* All that leaves must be good packets: wire_world.h. */
+static void test_a_payload_that_is_mapped_is_copied_into_its_frames(void)
+{
+	static const u32 lens[] = { 2, 255, 1000, 4096 };
+	u32 i, copies, len;
+
+	wire_make();
+	for (i = 0; i < sizeof(lent_bytes); i++)
+		lent_bytes[i] = (u8)(i * 167 + i / 251);
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		wire_connect_with(5);
+		wire.f->roce->egress.lent = payload_find;
+		len = 2 * 4096 + lens[i];
+		copies = wire.n_copies;
+		lent_asked = 0;
+		CU_ASSERT_EQUAL(live_post(WR_SEND, i, len), 3);
+		CU_ASSERT_EQUAL(lent_asked, 1);
+		CU_ASSERT_EQUAL(wire.n_copies, copies);
+		CU_ASSERT_EQUAL(lent_frames_wrong(&wire.f->roce->egress, 0, len, 4096), 0);
+		CU_ASSERT(wire_audit());
+	}
+	/* The next one is of memory that is not mapped. */
+	wire_connect_with(5);
+	wire.f->roce->egress.lent = NULL;
+	copies = wire.n_copies;
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 9, 3 * 4096), 3);
+	CU_ASSERT(wire.n_copies > copies);
+	CU_ASSERT_PTR_NULL(wire.f->roce->egress.room);
+}
+
 int main(void)
 {
 	static const struct cu_test tests[] = {
@@ -198,6 +259,8 @@ int main(void)
 		  test_of_a_burst_that_a_program_began_the_rest_is_sent },
 		{ "each retransmission waits longer, until there is progress",
 		  test_each_retransmission_waits_longer },
+		{ "a payload that is mapped is copied into its frames",
+		  test_a_payload_that_is_mapped_is_copied_into_its_frames },
 		{ NULL, NULL },
 	};
 

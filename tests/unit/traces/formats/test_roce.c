@@ -158,6 +158,7 @@ static void test_next(void)
 static void test_around(void)
 {
 	static const u32 lens[] = { 0, 1, 61, 64, 4096 }, nets[] = { ROCE_IP4, ROCE_IP6 };
+	static u8 room[4096];
 	struct roce_frame before, f;
 	struct roce_pkt p, q;
 	u32 op, i, wire;
@@ -168,9 +169,12 @@ static void test_around(void)
 		q = p;
 		q.ip_id ^= 0x8001;
 		q.psn ^= 0x800001;
-		CU_ASSERT_EQUAL(roce_build_around(&q, NULL, &before), 0);
-		for (i = 0; i < 2; i++) {
-			CU_ASSERT_EQUAL(roce_build_around(&p, i ? &before : NULL, &f), 0);
+		CU_ASSERT_EQUAL(roce_build_around(&q, NULL, NULL, &before), 0);
+		for (i = 0; i < 4; i++) {
+			CU_ASSERT_EQUAL(roce_build_around(&p, i & 1 ? &before : NULL,
+							  i & 2 ? room : NULL, &f),
+					0);
+			CU_ASSERT_PTR_EQUAL(f.payload, i & 2 ? room : p.payload);
 			roce_build(&p, frame, sizeof(frame), &wire);
 			CU_ASSERT_FATAL(f.head_len + f.payload_len + f.tail_len == wire);
 			CU_ASSERT(!memcmp(f.head, frame, f.head_len));
@@ -179,12 +183,12 @@ static void test_around(void)
 		}
 	}
 	p.udp_sum = true;
-	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, &f), -EINVAL);
+	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, NULL, &f), -EINVAL);
 	p = roce_any(ROCE_IB, ROCE_SEND_ONLY, 4);
-	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, &f), -EINVAL);
+	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, NULL, &f), -EINVAL);
 	p = roce_any(ROCE_IP4, ROCE_SEND_ONLY, 4);
 	p.payload_cap = 3;
-	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, &f), -EINVAL);
+	CU_ASSERT_EQUAL(roce_build_around(&p, NULL, NULL, &f), -EINVAL);
 }
 
 /* --- checksums --- */
