@@ -30,6 +30,22 @@
 static sigset_t mask_before;
 static int done_pipe[2] = { -1, -1 };
 
+/* @mask_before is the lock's owner's: threads may fork at the same time. */
+static void fork_lock(void)
+{
+	sigset_t mask;
+
+	lend_lock(&mask);
+	mask_before = mask;
+}
+
+static void fork_unlock(void)
+{
+	sigset_t mask = mask_before;
+
+	lend_unlock(&mask);
+}
+
 /*
  * Other threads would write to the child's pages while it makes the copies. They cannot be stopped
  * for that long: fork() needs locks of libc's that they may have. The lock is let go in between for
@@ -40,9 +56,9 @@ static void all_return(void)
 	u32 i, tries = !lend_can_stop() ? EXIT_TRIES : lend_is_asked() ? BUSY_TRIES : AUTO_TRIES;
 
 	for (i = 0; i < tries && lend_return_all(); i++) {
-		lend_unlock(&mask_before);
+		fork_unlock();
 		sys_sleep(BUSY_NS);
-		lend_lock(&mask_before);
+		fork_lock();
 	}
 }
 
@@ -50,7 +66,7 @@ void lend_fork_prepare(void)
 {
 	if (!lend_is_on())
 		return;
-	lend_lock(&mask_before);
+	fork_lock();
 	if (lent_range_count() && !lend_is_alone())
 		all_return();
 	else
@@ -61,9 +77,9 @@ void lend_fork_prepare(void)
 		return;
 	/* Without a descriptor the parent cannot wait: it lends nothing across this fork. */
 	done_pipe[0] = done_pipe[1] = -1;
-	lend_unlock(&mask_before);
+	fork_unlock();
 	(void)lend_give_back(0, UINT64_MAX);
-	lend_lock(&mask_before);
+	fork_lock();
 }
 
 static void pipe_end_close(u32 end)
@@ -84,7 +100,7 @@ void lend_fork_parent(void)
 		while (sys_read(done_pipe[0], &end, 1) == -EINTR)
 			;
 	pipe_end_close(0);
-	lend_unlock(&mask_before);
+	fork_unlock();
 }
 
 void lend_fork_child(void)
@@ -108,5 +124,5 @@ void lend_fork_child(void)
 	lent_cost_forget();
 	lend_threads_forget();
 	pipe_end_close(1);
-	lend_unlock(&mask_before);
+	fork_unlock();
 }
