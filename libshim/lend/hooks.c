@@ -5,8 +5,7 @@
  * madvise() and mremap() have another effect on a mapping of a file. What mlock(), mlockall() and
  * pkey_mprotect() set would be lost later, when its pages become private. The children that clone()
  * and _Fork() make run no fork handlers. Where threads cannot be stopped, pages cannot be exchanged
- * once pthread_create(), thrd_create() or clone() have made one. Where they can, programs must not
- * block the signal that stops them: libc protects its own signals in the same way.
+ * once pthread_create(), thrd_create() or clone() have made one.
  *
  * While nothing is lent, each of them costs one comparison.
  */
@@ -34,8 +33,6 @@ HOOK(int, pthread_create, pthread_t *thread, const pthread_attr_t *attr, void *(
 HOOK(int, thrd_create, thrd_t *thread, thrd_start_t fn, void *arg);
 HOOK(int, clone, int (*fn)(void *), void *stack, int flags, void *arg, ...);
 HOOK(pid_t, _Fork, void);
-HOOK(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *old);
-HOOK(int, sigprocmask, int how, const sigset_t *set, sigset_t *old);
 
 #ifndef MREMAP_DONTUNMAP /* Linux 5.7 */
 #define MREMAP_DONTUNMAP 4
@@ -169,34 +166,4 @@ pid_t hook__Fork(void)
 		return next();
 	errno = ret == -ENOSYS ? ENOSYS : ENOMEM;
 	return -1;
-}
-
-/* A system call, as in libc: signal handlers call this, too. Return: 0 or -errno. */
-static int signal_mask(int how, const sigset_t *set, sigset_t *old)
-{
-	const u64 libc_own = BIT64(32 - 1) | BIT64(33 - 1);
-	u64 mask = 0;
-
-	if (set)
-		memcpy(&mask, set, sizeof(mask));
-	if (set && how != SIG_UNBLOCK) {
-		mask &= ~libc_own;
-		if (lend_can_stop())
-			mask &= ~BIT64(LEND_SIGNAL - 1);
-	}
-	return (int)SYS_RET(
-		syscall(SYS_rt_sigprocmask, (long)how, set ? &mask : NULL, old, sizeof(mask)));
-}
-
-int hook_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
-{
-	int saved = errno, ret = signal_mask(how, set, old);
-
-	errno = saved;
-	return -ret;
-}
-
-int hook_sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-	return signal_mask(how, set, old) ? -1 : 0;
 }

@@ -17,6 +17,7 @@
  *	quiet.c		whether anything else may write to memory
  *	fork.c		children of fork() get copies of their own
  *	hooks.c		functions of libc that need private memory, or one thread
+ *	signal_sets.c	functions of libc that block signals, or wait for them
  */
 #ifndef LIBSHIM_LEND_REGION_H
 #define LIBSHIM_LEND_REGION_H
