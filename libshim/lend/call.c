@@ -169,6 +169,38 @@ static bool call_begins_again(u64 nr, const u64 *arg, u64 *limit)
 	}
 }
 
+/*
+ * A limit of a socket's own begins anew with the call, and nothing tells how much of it is left. A
+ * call that waits for several bytes returns fewer.
+ */
+static bool socket_has_limit(int fd)
+{
+	struct timeval limit = { 0 };
+	int least = 1;
+	socklen_t len = sizeof(limit);
+
+	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &len))
+		return false; /* no socket */
+	len = sizeof(least);
+	(void)syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_RCVLOWAT, &least, &len);
+	return limit.tv_sec || limit.tv_usec || least > 1;
+}
+
+/* Whether it waits as long as nothing comes, and returns the first bytes that do. */
+static bool call_waits_for_anything(const struct thread_call *call)
+{
+	switch (call->nr) {
+	case SYS_read:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+		return !socket_has_limit((int)call->arg[0]);
+	default:
+		return true;
+	}
+}
+
 static u32 limit_log(u64 limit)
 {
 	return LIMIT_LOG_NS - (u32)__builtin_clzll(limit);
@@ -181,7 +213,7 @@ bool call_is_stoppable(const struct thread_call *call, u64 now)
 
 	if (call->place != THREAD_SLEEPS)
 		return true;
-	if (!call_begins_again(call->nr, call->arg, &limit))
+	if (!call_begins_again(call->nr, call->arg, &limit) || !call_waits_for_anything(call))
 		return false;
 	if (limit == NO_LIMIT)
 		return true;
