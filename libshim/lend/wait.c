@@ -5,6 +5,9 @@
  * A stop ends a wait in the kernel, and the handler makes the thread begin it again (call.h). The
  * arguments of poll(2) and epoll_wait(2) do not tell how much of the time is over. So wrappers note
  * when a wait ends, per thread. A signal handler of the program may wait as well meanwhile.
+ *
+ * Sleeps need only a place where the kernel stores the rest of their time. It is never the
+ * program's, which is written to only if the sleep has ended early.
  */
 #include "libshim/lend/wait.h"
 
@@ -22,6 +25,11 @@ HOOK_AS(int, timed_epoll_wait, "epoll_wait", int epfd, struct epoll_event *event
 	int timeout);
 HOOK_AS(int, timed_epoll_pwait, "epoll_pwait", int epfd, struct epoll_event *events, int max,
 	int timeout, const sigset_t *mask);
+
+HOOK_AS(int, timed_nanosleep, "nanosleep", const struct timespec *time, struct timespec *rest);
+HOOK_AS(int, timed_clock_nanosleep, "clock_nanosleep", clockid_t clock, int flags,
+	const struct timespec *time, struct timespec *rest);
+HOOK_AS(int, timed_usleep, "usleep", useconds_t us);
 
 /** struct timed_wait - the wait of a thread. @end: 0: none, or one without a limit */
 struct timed_wait {
@@ -108,4 +116,32 @@ int timed_epoll_pwait(int epfd, struct epoll_event *events, int max, int timeout
 
 	wait_end(&before);
 	return ret;
+}
+
+int timed_clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+			  struct timespec *rest)
+{
+	struct timespec left = { 0 };
+	int ret = next_of_hook(timed_clock_nanosleep, "clock_nanosleep")(clock, flags, time, &left);
+
+	if (ret == EINTR && rest && !(flags & TIMER_ABSTIME))
+		*rest = left;
+	return ret;
+}
+
+int timed_nanosleep(const struct timespec *time, struct timespec *rest)
+{
+	struct timespec left = { 0 };
+	int ret = next_of_hook(timed_nanosleep, "nanosleep")(time, &left);
+
+	if (ret && errno == EINTR && rest)
+		*rest = left;
+	return ret;
+}
+
+int timed_usleep(useconds_t us)
+{
+	const struct timespec time = { us / 1000000, (long)(us % 1000000) * 1000 };
+
+	return timed_nanosleep(&time, NULL);
 }
