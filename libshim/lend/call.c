@@ -138,6 +138,8 @@ static bool call_begins_again(u64 nr, const u64 *arg, u64 *limit)
 	case SYS_wait4:
 	case SYS_waitid:
 	case SYS_select: /* the kernel stores the rest of the limit */
+	case SYS_ppoll:
+	case SYS_pselect6:
 		return true;
 	case SYS_fcntl:
 		return arg[1] == F_SETLKW || arg[1] == F_OFD_SETLKW;
@@ -151,21 +153,41 @@ static bool call_begins_again(u64 nr, const u64 *arg, u64 *limit)
 		*limit = limit_of_ms(arg[2]);
 		return true;
 	case SYS_epoll_wait:
-		*limit = limit_of_ms(arg[3]);
-		return true;
 	case SYS_epoll_pwait:
 		*limit = limit_of_ms(arg[3]);
-		return !arg[4];
-	case SYS_ppoll:
-		return !arg[3];
-	case SYS_pselect6:
-		return !arg[5];
+		return true;
 	case SYS_nanosleep:
 		return sleep_limit(arg[0], arg[1], limit);
 	case SYS_clock_nanosleep:
 		return arg[1] & (u64)TIMER_ABSTIME || sleep_limit(arg[2], arg[3], limit);
 	default:
 		return false;
+	}
+}
+
+/*
+ * Whether a call that returned EINTR may begin again: nothing has happened. A thread that ran when
+ * it was signalled may be in any call by then.
+ */
+static bool call_may_begin_again(u64 nr, const u64 *arg)
+{
+	u64 limit;
+
+	switch (nr) {
+	case SYS_epoll_pwait2:
+	case SYS_mq_timedreceive:
+	case SYS_mq_timedsend:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_rt_sigsuspend:
+	case SYS_rt_sigtimedwait:
+	case SYS_semtimedop:
+	case SYS_sendmsg:
+	case SYS_sendto:
+	case SYS_write:
+		return true;
+	default:
+		return call_begins_again(nr, arg, &limit);
 	}
 }
 
@@ -277,14 +299,14 @@ static s64 call_number(const greg_t *reg, const u64 *arg, const struct thread_ca
 void call_restart(ucontext_t *uc, const struct thread_call *seen)
 {
 	greg_t *reg = uc->uc_mcontext.gregs;
-	u64 arg[CALL_ARGS], limit;
+	u64 arg[CALL_ARGS];
 	s64 nr;
 
 	if (reg[REG_RAX] != -EINTR)
 		return;
 	registers_get(reg, arg);
 	nr = call_number(reg, arg, seen);
-	if (nr < 0 || !call_begins_again((u64)nr, arg, &limit))
+	if (nr < 0 || !call_may_begin_again((u64)nr, arg))
 		return;
 	/* A caller of futex(2) expects EINTR, and knows the rest of its time. */
 	if (nr == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT && arg[3])
