@@ -280,8 +280,8 @@ static s64 call_number(const greg_t *reg, const u64 *arg, const struct thread_ca
 	const u8 *code = (const u8 *)(uintptr_t)pc - LEN_SYSCALL;
 	u32 number;
 
-	if (seen && seen->place == THREAD_SLEEPS && seen->pc == pc &&
-	    seen->sp == (u64)reg[REG_RSP] && !memcmp(seen->arg, arg, sizeof(seen->arg)))
+	if (seen->place == THREAD_SLEEPS && seen->pc == pc && seen->sp == (u64)reg[REG_RSP] &&
+	    !memcmp(seen->arg, arg, sizeof(seen->arg)))
 		return (s64)seen->nr;
 	/* Only bytes of the page that the thread executes. */
 	if (pc % PAGE < LEN_SYSCALL + LEN_LOAD + LEN_MOV ||
@@ -296,21 +296,48 @@ static s64 call_number(const greg_t *reg, const u64 *arg, const struct thread_ca
 	return number;
 }
 
-void call_restart(ucontext_t *uc, const struct thread_call *seen)
-{
-	greg_t *reg = uc->uc_mcontext.gregs;
-	u64 arg[CALL_ARGS];
-	s64 nr;
+/**
+ * struct put_back - where a thread was put back before its call, which it may not have made again
+ * when the next stop comes. @pc: 0: nowhere
+ * @by_handler: not by the kernel: any signal of the program ends the call
+ */
+static __thread struct put_back {
+	u64 pc;
+	u64 sp;
+	u64 nr;
+	bool by_handler;
+} put_back __attribute__((tls_model("initial-exec")));
 
-	if (reg[REG_RAX] != -EINTR)
-		return;
-	registers_get(reg, arg);
-	nr = call_number(reg, arg, seen);
-	if (nr < 0 || !call_may_begin_again((u64)nr, arg))
-		return;
-	/* A caller of futex(2) expects EINTR, and knows the rest of its time. */
-	if (nr == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT && arg[3])
-		return;
+static void put_back_note(const greg_t *reg, bool by_handler)
+{
+	put_back = (struct put_back){ .pc = (u64)reg[REG_RIP],
+				      .sp = (u64)reg[REG_RSP],
+				      .nr = (u64)reg[REG_RAX],
+				      .by_handler = by_handler };
+}
+
+static bool is_put_back(const greg_t *reg)
+{
+	return put_back.pc && put_back.pc == (u64)reg[REG_RIP] &&
+	       put_back.sp == (u64)reg[REG_RSP] && put_back.nr == (u64)reg[REG_RAX];
+}
+
+/*
+ * Whether the kernel has put the thread back before its call. It does so for calls that a signal of
+ * the program may end, and for those of futex(2) that none does.
+ */
+static bool is_put_back_by_kernel(const greg_t *reg, const struct thread_call *seen)
+{
+	u64 command = seen->arg[1] & FUTEX_CMD_MASK;
+
+	return seen->place == THREAD_SLEEPS && (u64)reg[REG_RAX] == seen->nr &&
+	       (u64)reg[REG_RIP] + LEN_SYSCALL == seen->pc && (u64)reg[REG_RSP] == seen->sp &&
+	       (seen->nr != SYS_futex || command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
+}
+
+/* Put a thread back before the call @nr that returned EINTR. */
+static void call_put_back(greg_t *reg, u64 nr, const u64 *arg)
+{
 	if (nr == SYS_poll)
 		reg[REG_RDX] = lend_wait_rest(arg[0], (s32)arg[2]);
 	if (nr == SYS_epoll_wait || nr == SYS_epoll_pwait)
@@ -320,8 +347,38 @@ void call_restart(ucontext_t *uc, const struct thread_call *seen)
 		reg[REG_RDI] = reg[REG_RSI];
 	else if (nr == SYS_clock_nanosleep && !(arg[1] & (u64)TIMER_ABSTIME) && arg[3])
 		reg[REG_RDX] = reg[REG_R10];
-	reg[REG_RAX] = nr;
+	reg[REG_RAX] = (greg_t)nr;
 	reg[REG_RIP] -= LEN_SYSCALL;
+	put_back_note(reg, true);
+}
+
+void call_restart(ucontext_t *uc, const struct thread_call *seen)
+{
+	greg_t *reg = uc->uc_mcontext.gregs;
+	u64 arg[CALL_ARGS];
+	bool restarts;
+	s64 nr;
+
+	if (is_put_back_by_kernel(reg, seen))
+		put_back_note(reg, false);
+	if (is_put_back(reg)) {
+		if (signal_is_due(uc, &restarts) && (put_back.by_handler || !restarts)) {
+			reg[REG_RAX] = -EINTR;
+			reg[REG_RIP] += LEN_SYSCALL;
+		}
+		return;
+	}
+	if (reg[REG_RAX] != -EINTR)
+		return;
+	registers_get(reg, arg);
+	nr = call_number(reg, arg, seen);
+	if (nr < 0 || !call_may_begin_again((u64)nr, arg))
+		return;
+	/* A caller of futex(2) expects EINTR, and knows the rest of its time. */
+	if (nr == SYS_futex && (arg[1] & FUTEX_CMD_MASK) == FUTEX_WAIT && arg[3])
+		return;
+	if (!signal_is_due(uc, &restarts))
+		call_put_back(reg, (u64)nr, arg);
 }
 
 #endif

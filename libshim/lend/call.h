@@ -7,6 +7,9 @@
  * handler puts the thread back before the instruction that made the call. Nothing was transferred
  * by a call that returns EINTR, so it is as if the thread had been slow to make it.
  *
+ * A signal of the program that comes during the stop runs its handler when the stop is over. It has
+ * to end the call as it would have without the stop: a thread may wait for nothing else (due.c).
+ *
  * A call that has transferred a part returns that part, and no handler can change this. So a thread
  * that sleeps in a call that is not known to begin again in full is not stopped.
  *
@@ -54,8 +57,17 @@ bool call_is_stoppable(const struct thread_call *call, u64 now);
 void call_note_stop(u64 now);
 /**
  * call_restart() - in the handler: have an interrupted call begin again after it.
- * @seen: what the thread did before the signal; NULL: it is not known
+ * @seen: what the thread did before the signal, as far as it is known
  */
 void call_restart(ucontext_t *uc, const struct thread_call *seen);
+
+/* --- due.c --- */
+
+/**
+ * signal_is_due() - in the handler: whether a signal of the program has come for this thread since
+ * the handler has begun. It is delivered when the handler returns.
+ * @restarts: receives whether calls are to begin again after it
+ */
+bool signal_is_due(const ucontext_t *uc, bool *restarts);
 
 #endif

@@ -13,6 +13,7 @@
  *	pages.c		exchanges pages: private ones for those of the file, and back
  *	threads.c	stops the program's other threads meanwhile
  *	call.c		system calls that such a stop interrupts
+ *	due.c		the program's own signals that come meanwhile
  *	wait.c		how long the waits among them still last
  *	quiet.c		whether anything else may write to memory
  *	fork.c		children of fork() get copies of their own

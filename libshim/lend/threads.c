@@ -85,18 +85,21 @@ static void thread_on_signal(int sig, siginfo_t *info, void *context)
 {
 	u32 word = load_acquire(&stop_word);
 	struct stopped_thread *t = word & 1 ? thread_find(thread_self()) : NULL;
+	struct thread_call seen = { .place = THREAD_RUNS };
 	int saved = errno;
 
 	(void)sig;
 	(void)info;
-	call_restart(context, t ? &t->call : NULL);
 	if (t) {
+		seen = t->call;
 		store_release(&t->stopped, word);
 		__atomic_fetch_add(&n_stopped, 1, __ATOMIC_RELEASE);
 		sys_futex_wake(&n_stopped, 1, FUTEX_PRIVATE_FLAG);
 		while (load_acquire(&stop_word) == word)
 			syscall(SYS_futex, &stop_word, FUTEX_WAIT_PRIVATE, word, NULL, NULL, 0);
 	}
+	/* Now, as the time of the stop is over as well. */
+	call_restart(context, &seen);
 	errno = saved;
 }
 
