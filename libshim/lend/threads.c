@@ -4,7 +4,8 @@
  *
  * The caller first looks whether all threads can be stopped. Then it lists them, signals those that
  * are new, and waits until each has entered the handler. It is done when a list shows only threads
- * that have stopped: these start no others.
+ * that have stopped: these start no others. The kernel may leave one out of a list during which
+ * another ends, so the next list has to show the same.
  *
  * An attempt that ends at the look has disturbed nobody, and call.h does not count it as a stop. If
  * it did, a thread in a wait with a time limit could keep every later attempt from success.
@@ -255,9 +256,14 @@ static u64 stop_limit(void)
 static int threads_stop(int dir, u64 start)
 {
 	s32 self = thread_self();
+	struct stat st;
 	u32 stopped;
-	int ret = threads_list(dir, self, start, false);
+	int ret;
 
+	/* Before any is disturbed. The directory has two more links than there are threads. */
+	if (sys_fstat(dir, &st) || st.st_nlink - 2 > MAX_THREADS)
+		return -EBUSY;
+	ret = threads_list(dir, self, start, false);
 	if (ret <= 0)
 		return ret;
 	call_note_stop(start);
@@ -265,6 +271,8 @@ static int threads_stop(int dir, u64 start)
 		some_sleep = false;
 		stopped = load_acquire(&n_stopped);
 		ret = threads_list(dir, self, start, true);
+		if (!ret)
+			ret = threads_list(dir, self, start, true);
 		if (ret <= 0)
 			return ret;
 		sys_futex_wait(&n_stopped, stopped, SCAN_NS, FUTEX_PRIVATE_FLAG);
