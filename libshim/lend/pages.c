@@ -181,8 +181,12 @@ static int step_lend(int pagemap_fd, u64 addr, u64 len, int prot, u64 off, bool 
 
 	if (ret)
 		return ret;
-	ret = step_is_mapped(addr, len, prot, NOT_LENT) ? step_save(pagemap_fd, addr, len, off)
-							: -EAGAIN;
+	if (lend_stopped_need(addr, addr + len))
+		ret = -EINVAL;
+	else if (!step_is_mapped(addr, len, prot, NOT_LENT))
+		ret = -EAGAIN;
+	else
+		ret = step_save(pagemap_fd, addr, len, off);
 	if (!ret)
 		ret = step_map_file(addr, len, prot, off, NOT_LENT);
 	if (!ret && first)

@@ -34,6 +34,7 @@
 #define BRIEF_CPU_NS 100000000u
 #define SCAN_NS	     1000000u
 #define STATUS_TEXT  4096
+#define THREAD_SIZE  4096u /* of libc's description of a thread, at least */
 #define BACKOFF	     20u /* times as long as an attempt in vain took there is no other */
 #define MAX_PAUSE_NS 1000000000u
 #define MAX_DOUBLED  20u
@@ -45,6 +46,7 @@
 struct stopped_thread {
 	s32 tid;
 	u32 stopped;
+	u64 variables; /* its thread pointer */
 	struct thread_call call;
 };
 
@@ -81,6 +83,36 @@ static struct stopped_thread *thread_find(s32 tid)
 	return NULL;
 }
 
+/*
+ * Report that the thread has stopped, and wait. Its stack may lie in the pages that move: nothing
+ * is written to it meanwhile, not even the address of a call's return.
+ */
+static void thread_wait(u32 *stopped, u32 word)
+{
+	__asm__ volatile("movl %[word], (%[stopped])\n\t"
+			 "lock incl (%[n])\n\t"
+			 "movl %[futex], %%eax\n\t"
+			 "movq %[n], %%rdi\n\t"
+			 "movl %[wake], %%esi\n\t"
+			 "movl $1, %%edx\n\t"
+			 "syscall\n"
+			 "1:\tcmpl %[word], (%[stop])\n\t"
+			 "jne 2f\n\t"
+			 "movl %[futex], %%eax\n\t"
+			 "movq %[stop], %%rdi\n\t"
+			 "movl %[wait], %%esi\n\t"
+			 "movl %[word], %%edx\n\t"
+			 "xorl %%r10d, %%r10d\n\t"
+			 "syscall\n\t"
+			 "jmp 1b\n"
+			 "2:"
+			 :
+			 : [word] "r"(word), [stopped] "r"(stopped), [n] "r"(&n_stopped),
+			   [stop] "r"(&stop_word), [futex] "i"(SYS_futex),
+			   [wake] "i"(FUTEX_WAKE_PRIVATE), [wait] "i"(FUTEX_WAIT_PRIVATE)
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r10", "r11", "cc", "memory");
+}
+
 /* All signals are blocked in it, and it may run at any time after a stop, too. */
 static void thread_on_signal(int sig, siginfo_t *info, void *context)
 {
@@ -93,11 +125,8 @@ static void thread_on_signal(int sig, siginfo_t *info, void *context)
 	(void)info;
 	if (t) {
 		seen = t->call;
-		store_release(&t->stopped, word);
-		__atomic_fetch_add(&n_stopped, 1, __ATOMIC_RELEASE);
-		sys_futex_wake(&n_stopped, 1, FUTEX_PRIVATE_FLAG);
-		while (load_acquire(&stop_word) == word)
-			syscall(SYS_futex, &stop_word, FUTEX_WAIT_PRIVATE, word, NULL, NULL, 0);
+		t->variables = (uintptr_t)__builtin_thread_pointer();
+		thread_wait(&t->stopped, word);
 	}
 	/* Now, as the time of the stop is over as well. */
 	call_restart(context, &seen);
@@ -335,6 +364,17 @@ bool lend_has_stopped(void)
 	return others_stopped;
 }
 
+bool lend_stopped_need(u64 from, u64 to)
+{
+	u32 i;
+
+	for (i = 0; others_stopped && i < n_threads; i++)
+		if (threads[i].variables && threads[i].variables < to &&
+		    threads[i].variables + THREAD_SIZE > from)
+			return true;
+	return false;
+}
+
 void lend_threads_forget(void)
 {
 	brief_attempts = other_attempts = (struct stop_attempts){ 0 };
@@ -359,6 +399,13 @@ void lend_resume(void)
 
 bool lend_has_stopped(void)
 {
+	return false;
+}
+
+bool lend_stopped_need(u64 from, u64 to)
+{
+	(void)from;
+	(void)to;
 	return false;
 }
 

@@ -35,7 +35,7 @@ bool lend_can_stop(void);
  * @brief: not for long, and only what no debugger sees
  * Return: 0, or -EBUSY: all run on.
  */
-int lend_stop(bool asleep);
+int lend_stop(bool brief);
 /**
  * lend_signal_is_ours() - whether threads can be stopped by LEND_SIGNAL: the program does not use
  * it. From then on it has a handler.
@@ -48,6 +48,11 @@ void lend_resume(void);
  * anything before.
  */
 bool lend_has_stopped(void);
+/**
+ * lend_stopped_need() - whether the kernel writes to [from, to) while it has threads stopped: each
+ * has variables that tell on which CPU it is (rseq(2)).
+ */
+bool lend_stopped_need(u64 from, u64 to);
 /** lend_threads_forget() - in a forked child, which has one thread. */
 void lend_threads_forget(void);
 
