@@ -16,6 +16,7 @@
  */
 #include "libshim/lend/range.h"
 #include "libshim/lend/region.h"
+#include "libshim/lend/threads.h"
 
 #include "libshim/interpose/syscall.h"
 
@@ -24,8 +25,10 @@
 #define CACHE_NS     (5 * 1000000000ull)
 #define RETURN_TRIES 8u
 #define LONG_AGO     1u
+#define AGAIN_NS     (100 * 1000000ull) /* between attempts to shrink that are in vain */
 
 static struct maps_query query = { .maps.fd = -1 };
+static u64 shrink_from; /* not before that time */
 
 static bool range_overlaps(const struct lent_range *r, u64 from, u64 to)
 {
@@ -149,20 +152,25 @@ static struct lent_range *range_next_to_return(u64 now)
 	return oldest && now - oldest->idle_since > CACHE_NS ? oldest : NULL;
 }
 
-/* Where another thread cannot be stopped, the next call goes on. */
+/*
+ * Where another thread cannot be stopped, or nothing may move, a later call goes on: each attempt
+ * costs system calls.
+ */
 void lent_cache_shrink(void)
 {
 	u64 now = sys_now();
-	struct lent_range *r = range_next_to_return(now);
-	bool quiet = r && lend_is_quiet();
+	struct lent_range *r = now < shrink_from ? NULL : range_next_to_return(now);
+	bool may_move = r && lend_is_quiet() && (lend_is_alone() || !lend_signal_is_shown());
 
-	while (r && quiet) {
-		if (range_return(r)) {
+	while (r && may_move) {
+		may_move = !range_return(r);
+		if (!may_move)
 			r->idle_since = LONG_AGO;
-			break;
-		}
-		r = range_next_to_return(now);
+		else
+			r = range_next_to_return(now);
 	}
+	if (r)
+		shrink_from = now + AGAIN_NS;
 }
 
 int lent_cache_empty(void)

@@ -115,7 +115,7 @@ int hook_pkey_mprotect(void *addr, size_t len, int prot, int key)
  */
 static void prepare_for_thread(void)
 {
-	if (lent_range_count() && !lend_signal_is_ours())
+	if (lent_range_count() && (!lend_signal_is_ours() || lend_signal_is_shown()))
 		lend_give_back_quiet();
 }
 

@@ -163,6 +163,11 @@ static u64 thread_status_number(const char *text, const char *name, int base)
 	return at ? strtoull(at + strlen(name), NULL, base) : 0;
 }
 
+static bool status_has_tracer(const char *text)
+{
+	return thread_status_number(text, "\nTracerPid:\t", 10) != 0;
+}
+
 /*
  * Whether the signal would be delivered to a thread that sleeps, or it is dead, and nobody else
  * would see it.
@@ -175,7 +180,15 @@ static bool sleeper_takes_signal(s32 tid)
 		return true;
 	if (thread_status_number(text, "\nSigBlk:\t", 16) & BIT64(LEND_SIGNAL - 1))
 		return false;
-	return !is_brief || !thread_status_number(text, "\nTracerPid:\t", 10);
+	return !is_brief || !status_has_tracer(text);
+}
+
+bool lend_signal_is_shown(void)
+{
+	char text[STATUS_TEXT];
+
+	return !lend_is_asked() && !call_file_read(thread_self(), "status", text, sizeof(text)) &&
+	       status_has_tracer(text);
 }
 
 /* Return: -EBUSY if what the thread does cannot be interrupted. */
@@ -334,6 +347,9 @@ int lend_stop(bool brief)
 	start = sys_now();
 	if (start < attempts->refuse_until || !lend_signal_is_ours())
 		return -EBUSY;
+	/* The look below sees only the tracers of threads that sleep. */
+	if (brief && lend_signal_is_shown())
+		return -EBUSY;
 	is_brief = brief;
 	dir = (int)SYS_RET(syscall(SYS_openat, AT_FDCWD, "/proc/self/task",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -389,6 +405,11 @@ int lend_stop(bool brief)
 }
 
 bool lend_signal_is_ours(void)
+{
+	return false;
+}
+
+bool lend_signal_is_shown(void)
 {
 	return false;
 }

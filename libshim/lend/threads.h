@@ -41,6 +41,11 @@ int lend_stop(bool brief);
  * it. From then on it has a handler.
  */
 bool lend_signal_is_ours(void);
+/**
+ * lend_signal_is_shown() - whether a debugger traces the program, and its user has not asked for
+ * lent memory: each LEND_SIGNAL would interrupt that user.
+ */
+bool lend_signal_is_shown(void);
 /** lend_resume() - end what a successful lend_stop() has begun. */
 void lend_resume(void);
 /**
