@@ -89,6 +89,36 @@ int lent_ranges_return(u64 from, u64 to, bool registered)
 	return ret;
 }
 
+/* Only what is discarded changes its place: a range may be large, and threads may be busy. */
+int lend_discard(u64 addr, u64 len)
+{
+	u64 to = len > UINT64_MAX - addr ? UINT64_MAX : addr + len;
+	int saved = errno, ret = 0;
+	bool hidden = false;
+	sigset_t before;
+	u32 i;
+
+	if (likely(!lent_range_count()))
+		return 0;
+	if (!lend_lock_unless_held(&before))
+		return -EDEADLK;
+	for (i = lent_range_count(); i-- > 0 && !ret;) {
+		struct lent_range *r = lent_range_at(i);
+
+		if (!range_overlaps(r, addr, to))
+			continue;
+		hidden |= r->shown;
+		ret = lent_range_show(r, false);
+		if (!ret)
+			ret = lent_pages_discard(r, addr, to);
+	}
+	if (hidden)
+		lend_regions_count_back();
+	lend_unlock(&before);
+	errno = saved;
+	return ret;
+}
+
 /*
  * A program may unmap registered memory, and map and register other memory there, while peers still
  * use the old pages. They cannot have both: such ranges are reached as addresses from now on.

@@ -60,10 +60,23 @@ static bool is_given_back(const void *addr, size_t len, int err)
 	return false;
 }
 
+/* Whether what is lent of the memory is as this advice needs it. */
+static bool is_ready_for_advice(const void *addr, size_t len, int advice)
+{
+	if (is_harmless_advice(advice))
+		return true;
+	if (advice != MADV_DONTNEED || (uintptr_t)addr % LEND_PAGE)
+		return is_given_back(addr, len, EAGAIN);
+	if (likely(!lend_discard((uintptr_t)addr, len)))
+		return true;
+	errno = EAGAIN;
+	return false;
+}
+
 /* A system call: allocators call madvise() and mremap() before dlsym() can work. */
 int hook_madvise(void *addr, size_t len, int advice)
 {
-	if (!is_harmless_advice(advice) && !is_given_back(addr, len, EAGAIN))
+	if (!is_ready_for_advice(addr, len, advice))
 		return -1;
 	return (int)syscall(SYS_madvise, addr, len, (long)advice);
 }

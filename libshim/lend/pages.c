@@ -379,3 +379,38 @@ int lent_pages_return(const struct lent_range *r)
 	maps_close(&m);
 	return ret ? ret : mapping_return(r, &run);
 }
+
+/* @v: a mapping of the file */
+static int mapping_discard(const struct lent_range *r, const struct mapping *v, u64 from, u64 to)
+{
+	struct step s = { .addr = v->from > r->addr ? v->from : r->addr,
+			  .prot = mapping_prot(v),
+			  .advice = r->advice,
+			  .noreserve = r->noreserve };
+	u64 end = min_u64(min_u64(v->to, r->addr + r->len), to);
+	int ret;
+
+	s.addr = s.addr > from ? s.addr : from;
+	if (s.addr >= end || v->offset + (s.addr - v->from) != r->off + (s.addr - r->addr))
+		return 0;
+	s.len = end - s.addr;
+	ret = step_map_private(&s);
+	if (!ret && s.prot != (PROT_READ | PROT_WRITE))
+		ret = (int)SYS_RET(syscall(SYS_mprotect, s.addr, s.len, (long)s.prot));
+	return ret;
+}
+
+int lent_pages_discard(const struct lent_range *r, u64 from, u64 to)
+{
+	struct mapping v;
+	struct maps m;
+	int ret = maps_open(&m, false);
+
+	if (ret)
+		return ret;
+	while (!ret && maps_next(&m, &v) && v.from < to)
+		if (lent_range_maps(&v))
+			ret = mapping_discard(r, &v, from, ALIGN_UP(to, LEND_PAGE));
+	maps_close(&m);
+	return ret;
+}

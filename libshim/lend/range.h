@@ -129,6 +129,9 @@ int lent_pages_lend(const struct lent_range *r, int prot, u64 *done);
  */
 int lent_pages_return(const struct lent_range *r);
 
+/** lent_pages_discard() - map private pages in place of a range's in [from, to). 0 or -errno. */
+int lent_pages_discard(const struct lent_range *r, u64 from, u64 to);
+
 /* --- cost.c; lock held --- */
 
 /** lent_cost_begin() - before pages are exchanged; lent_cost_end() follows. They may be nested. */

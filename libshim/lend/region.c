@@ -134,6 +134,14 @@ void lend_unlock(const sigset_t *before)
 	signal_mask_set(before, NULL);
 }
 
+bool lend_lock_unless_held(sigset_t *before)
+{
+	if (has_lock)
+		return false;
+	lend_lock(before);
+	return true;
+}
+
 static u64 page_down(u64 addr)
 {
 	return addr / LEND_PAGE * LEND_PAGE;

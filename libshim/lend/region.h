@@ -43,6 +43,8 @@ bool lend_is_asked(void);
  */
 void lend_lock(sigset_t *before);
 void lend_unlock(const sigset_t *before);
+/** lend_lock_unless_held() - the same. Return: false: this thread has it. */
+bool lend_lock_unless_held(sigset_t *before);
 /**
  * lend_region_add() - note a region that is about to be registered, and lend its memory.
  * @may_lend: false: only note it, so that later regions do not lend the same pages
@@ -75,6 +77,15 @@ void lend_give_back_idle(void);
  * being one of its threads. Return: 0.
  */
 int lend_no_more(void);
+
+/* --- cache.c --- */
+
+/**
+ * lend_discard() - private memory without content takes the place of lent pages in [addr, addr +
+ * len): the program does not need what is there. No thread is stopped, for none can tell this from
+ * MADV_DONTNEED of private memory. Return: 0 or -errno.
+ */
+int lend_discard(u64 addr, u64 len);
 
 /* --- quiet.c --- */
 
