@@ -13,6 +13,8 @@ for side in $SIDES; do
 	RDMAEMU_LEND=0 app app_mr_lent_threads $side kept
 	RDMAEMU_LEND=1 app app_mr_lent_copy $side
 	RDMAEMU_LEND=1 app app_mr_lent_wait $side "$(threads_lend)"
+	RDMAEMU_LEND=1 app app_mr_lent_signals $side "$(threads_lend)"
+	RDMAEMU_LEND=0 app app_mr_lent_signals $side kept
 	RDMAEMU_LEND=1 app app_mr_lent_cache $side lent
 	RDMAEMU_LEND=0 app app_mr_lent_cache $side kept
 done
