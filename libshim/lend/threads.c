@@ -34,7 +34,7 @@
 #define BRIEF_CPU_NS 100000000u
 #define SCAN_NS	     1000000u
 #define STATUS_TEXT  4096
-#define THREAD_SIZE  4096u /* of libc's description of a thread, at least */
+#define THREAD_SIZE  2368u /* of libc's description of a thread, which has its rseq(2) area */
 #define BACKOFF	     20u /* times as long as an attempt in vain took there is no other */
 #define MAX_PAUSE_NS 1000000000u
 #define MAX_DOUBLED  20u
