@@ -114,7 +114,7 @@ static inline struct hca_srq *qp_recv_srq(struct hca *hca, const struct hca_qp *
 
 /**
  * qp_ack_timeout_ns() - the ACK timeout of a QP that has one; at least a quarter of a second if its
- * peer is in another fabric, and longer after retransmissions to a host outside.
+ * peer is in another fabric.
  */
 u64 qp_ack_timeout_ns(const struct hca *hca, const struct hca_qp *qp);
 

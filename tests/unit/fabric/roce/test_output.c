@@ -131,58 +131,6 @@ static void test_of_a_burst_that_a_program_began_the_rest_is_sent(void)
 	CU_ASSERT(wire_audit());
 }
 
-/* Milliseconds until a packet leaves; 0: none does in two seconds. */
-static u32 sent_after_ms(void)
-{
-	u32 sent = wire.n_sent, ms;
-
-	for (ms = 1; ms < 2000; ms++) {
-		wire_turn();
-		if (wire.n_sent != sent)
-			return ms;
-	}
-	return 0;
-}
-
-static void ack_put(u32 psn)
-{
-	const struct roce_pkt p = { .opcode = ROCE_OPCODE(ROCE_RC, ROCE_ACK),
-				    .pkey = IB_DEFAULT_PKEY,
-				    .dqpn = wire.live.qpn,
-				    .psn = psn,
-				    .syndrome = AETH_ACK };
-
-	wire_put(WIRE_TO_4, 1, &p);
-	wire_settle();
-}
-
-/* A host without a CPU would get all of it again each time, and answer later still. */
-static void test_each_retransmission_waits_longer(void)
-{
-	static const u32 expected[] = { 250, 500, 1000, 1000 };
-	struct hca_qp *qp;
-	u32 i, ms;
-
-	wire_make();
-	wire_connect();
-	qp = hca_qp_by_num(wire.f->hca, wire.live.qpn);
-	for (i = 0; i < 2; i++) {
-		emu_post(wire.m, &wire.live, WR_SEND, 1, wire.m->c[1].mem, 8);
-		emu_post(wire.m, &wire.live, WR_SEND, 1, wire.m->c[1].mem, 8);
-	}
-	emu_ring(wire.m, &wire.live);
-	wire_settle();
-	for (i = 0; i < ARRAY_SIZE(expected); i++) {
-		ms = sent_after_ms();
-		CU_ASSERT(ms + 2 >= expected[i] && ms <= expected[i] + 2);
-	}
-	/* Progress: the host is there. */
-	ack_put(qp->req.una_psn);
-	ms = sent_after_ms();
-	CU_ASSERT(ms >= 248 && ms <= 252);
-	CU_ASSERT(wire_audit());
-}
-
 static u8 lent_bytes[64u << 10];
 static u32 lent_asked;
 
@@ -257,8 +205,6 @@ int main(void)
 		  test_nothing_overtakes_a_packet_that_a_program_sends },
 		{ "of a burst that a program began, the rest is sent",
 		  test_of_a_burst_that_a_program_began_the_rest_is_sent },
-		{ "each retransmission waits longer, until there is progress",
-		  test_each_retransmission_waits_longer },
 		{ "a payload that is mapped is copied into its frames",
 		  test_a_payload_that_is_mapped_is_copied_into_its_frames },
 		{ NULL, NULL },
