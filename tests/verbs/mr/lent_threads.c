@@ -23,8 +23,7 @@
 #include <unistd.h>
 
 #define PAGE	4096u
-#define PAGES	16u
-#define SIZE	(PAGES * PAGE)
+#define SIZE	(16u * PAGE)
 #define WRITERS 4
 #define WORDS	(SIZE / 8 / WRITERS)
 #define ROUNDS	150
@@ -33,8 +32,7 @@
 
 static struct vb_side *a, *b;
 static struct vb_pair p;
-static bool lends_always;
-static bool lends_never;
+static bool lends_always, lends_never;
 static uint8_t *mem;
 static bool stop;
 static volatile uint32_t n_lent; /* registrations that lent something */
