@@ -445,9 +445,8 @@ void lend_give_back_quiet(void)
 	int saved = errno;
 	sigset_t before;
 
-	if (likely(!lent_range_count()) || has_lock)
+	if (likely(!lent_range_count()) || !lend_lock_unless_held(&before))
 		return;
-	lend_lock(&before);
 	if (lend_is_quiet())
 		(void)lend_return_all();
 	lend_unlock(&before);
@@ -459,9 +458,8 @@ void lend_give_back_idle(void)
 	int saved = errno;
 	sigset_t before;
 
-	if (!lent_range_count() || has_lock)
+	if (!lent_range_count() || !lend_lock_unless_held(&before))
 		return;
-	lend_lock(&before);
 	(void)lent_cache_empty();
 	lend_unlock(&before);
 	errno = saved;
