@@ -38,9 +38,9 @@ is '--lend=auto: the same' "$(lent --lend=auto)" "$part"
 is '--lend: the same' "$(lent --lend)" "$part"
 is '--no-lend: none' "$(lent --no-lend)" "$none"
 is 'RDMAEMU_LEND=0: none' "$(RDMAEMU_LEND=0 lent)" "$none"
-large="  lent memory: 0 bytes; not lent: 50000000 (too large or too often for auto)
-{'on': True, 'bytes': 0, 'kept': {'too large or too often for auto': 50000000}}"
-is 'and nothing of a large region' "$(SIZE=50000000 lent)" "$large"
+large="  lent memory: 0 bytes; not lent: 70000000 (too large or too often for auto)
+{'on': True, 'bytes': 0, 'kept': {'too large or too often for auto': 70000000}}"
+is 'and nothing of a region of more than 64 MiB' "$(SIZE=70000000 lent)" "$large"
 is 'the last option counts' "$(lent --lend --no-lend)" "$none"
 export RDMAEMU_LEND=1
 is 'RDMAEMU_LEND=1' "$(lent)" "$part"
