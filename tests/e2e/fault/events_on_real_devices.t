@@ -20,10 +20,11 @@ faults_of_events
 
 # --- counts, and the journal
 
-# begin COMMAND... - run a program that gets one event, and add rules once it is ready
+# begin COMMAND... - run a program that gets $events events, and add rules once it is ready
+events=1
 begin() {
 	: >out
-	"$@" "$T/app_fault_raised" poll 1 >out 2>&1 &
+	"$@" "$T/app_fault_raised" poll $events >out 2>&1 &
 	program=$!
 	wait_for 30 grep -q ^ready out
 }
@@ -33,7 +34,8 @@ hits() {
 }
 
 echo 'event COMM_EST program=app_fault_raised at=3600s' >rules
-begin real --fabric counts --explain --scenario rules --
+# Each of two queue pairs gets an event. The third ends the program, and with it the fabric, once the hits are counted.
+events=3 begin real --fabric counts --explain --scenario rules --
 for rule in "SQ_DRAINED" "COMM_EST qp=0xffff" "COMM_EST device=other" "COMM_EST program=other" "QP_LAST_WQE_REACHED"; do
 	limit "$R" fault add --fabric counts "event $rule" >/dev/null
 done
@@ -42,7 +44,8 @@ limit "$R" fault add --fabric counts "event QP_FATAL device=rdmaemu0 must-fire" 
 has_two() {
 	[ "$(hits counts)" = "[0, 0, 0, 0, 0, 0, 1]" ]
 }
-check "one hit, of two queue pairs" wait_for 20 has_two
+check "one hit, of two queue pairs" wait_for 60 has_two
+limit "$R" fault add --fabric counts "event IBV_EVENT_CLIENT_REREGISTER" >/dev/null
 wait $program
 is "the journal says which rule has raised it" \
 	"$(sed -En 's/^error +(IBV_EVENT_QP_FATAL) .*: (by fault rule f7: .*), the last .*/\1 \2/p' out)" \
