@@ -18,13 +18,13 @@
 #include "emulator/queue/tag.h"
 #include "emulator/ring.h"
 #include "emulator/tab.h"
+#include "emulator/transport/atomic.h"
 #include "emulator/transport/capture_ring.h"
 #include "emulator/transport/completer.h"
 #include "emulator/transport/flush.h"
 #include "emulator/transport/mw.h"
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/requester.h"
-#include "emulator/transport/responder.h"
 #include "emulator/transport/rxq.h"
 #include "emulator/transport/srd.h"
 #include "emulator/verbs/verbs.h"
@@ -52,7 +52,7 @@ static void recover_qp(struct engine *e, struct hca_qp *qp)
 	struct req_state s = qp->req;
 	u32 slot = qp_slot(qp);
 
-	resp_atomic_recover(e, qp);
+	atomic_recover(e, qp);
 	qp_adopt_redo(e->hca, qp);
 	if (qp->state == QPS_RESET)
 		qp_clear(e, qp);

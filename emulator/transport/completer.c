@@ -237,15 +237,12 @@ static void comp_ack_input(struct engine *e, struct hca_qp *qp, struct seg_hdr *
 	}
 }
 
-/* An atomic's result is copied to the requester's memory from here: the control line of the SQ. */
-#define SCRATCH_OFF (sizeof(struct wq_ctl) - sizeof(u64))
-
 /* Copy a response's data to the scatter list of the READ or atomic. */
 static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg,
 			  const struct sq_wqe *w, u64 at, const struct burst *b, u32 *bad)
 {
-	struct hca_mem dst, scratch = { .client = qp->client - 1, .kind = MEM_SEG, .n = 1 };
 	const struct hca_mem *src = b->mem;
+	struct hca_mem dst, result;
 	u64 len = b->len, off = b->off, total;
 
 	if (!wqe_has_result(w->opcode))
@@ -256,10 +253,8 @@ static int response_place(struct engine *e, struct hca_qp *qp, struct seg_hdr *s
 		      at + len, &dst, &total, bad))
 		return -EFAULT_DST;
 	if (b->op == BOP_ATOMIC_ACK) {
-		scratch.iov[0].addr = qp->sq_ring + SCRATCH_OFF;
-		scratch.iov[0].len = len;
-		memcpy(seg_ptr(seg, scratch.iov[0].addr), &b->orig, sizeof(u64));
-		src = &scratch;
+		comp_note_result(qp, seg, b->orig, &result);
+		src = &result;
 		off = 0;
 	}
 	if (at + len > total)

@@ -6,6 +6,7 @@
 #define EMULATOR_TRANSPORT_COMPLETER_H
 
 #include "emulator/engine.h"
+#include "emulator/ring.h"
 
 /**
  * req_outstanding() - whether packet @psn is outstanding: sent, and not acknowledged.
@@ -32,6 +33,21 @@ static inline void req_progress(struct hca_qp *qp, struct req_state *s)
 	s->rnr_retry = (u8)qp->attr.rnr_retry;
 	s->flags &= ~(u32)REQ_RESENT;
 	qp->deadline = 0;
+}
+
+/**
+ * comp_note_result() - put an atomic's result where it is copied to the requester's memory from,
+ * the end of the control line of its SQ; @mem becomes that place.
+ */
+static inline void comp_note_result(const struct hca_qp *qp, struct seg_hdr *seg, u64 result,
+				    struct hca_mem *mem)
+{
+	mem->client = qp->client - 1;
+	mem->kind = MEM_SEG;
+	mem->n = 1;
+	mem->iov[0].addr = qp->sq_ring + sizeof(struct wq_ctl) - sizeof(result);
+	mem->iov[0].len = sizeof(result);
+	memcpy(seg_ptr(seg, mem->iov[0].addr), &result, sizeof(result));
 }
 
 /* --- completer.c --- */

@@ -9,6 +9,7 @@
 #include "emulator/engine.h"
 #include "emulator/mem.h"
 #include "emulator/queue/commit.h"
+#include "emulator/transport/atomic.h"
 #include "emulator/transport/responder.h"
 #include "emulator/transport/wire.h"
 
@@ -115,64 +116,10 @@ static int atomic_replay(struct engine *e, struct hca_qp *qp, const struct burst
 	return 0; /* too old: the requester cannot be waiting for it */
 }
 
-/*
- * A holder died between noting what it would write and noting that it had: memory tells. When the
- * word does not change (a compare that fails, an addition of 0) once more does no harm.
- */
-static int atomic_find_out(struct engine *e, const struct hca_qp *qp, struct atomic_res *res,
-			   u32 nth)
-{
-	struct atomic_res now = { 0 };
-	int ret = e->ops->atomic(e->ctx, res->client, res->addr, WR_ATOMIC_FETCH_AND_ADD, 0, 0,
-				 &now, (u64)qp->qpn << 32 | res->psn << 1 | 1);
-
-	if (ret)
-		return ret;
-	if (now.orig == res->want && res->want != res->orig)
-		store_release(&res->nth, nth);
-	else
-		res->begun = 0;
-	return 0;
-}
-
-void resp_atomic_recover(struct engine *e, struct hca_qp *qp)
-{
-	u32 nth = qp->resp.at_head + 1;
-	struct atomic_res *res = &qp->at[qp->resp.at_head % LIM_RD_ATOM];
-
-	/* Where memory cannot be reached from here now, the request that comes again asks again. */
-	if (res->begun == nth && res->nth != nth)
-		atomic_find_out(e, qp, res, nth);
-}
-
-/* Execute, unless a holder did just that and died before it could commit. */
-static int atomic_execute(struct engine *e, const struct hca_qp *qp, const struct burst *b,
-			  const struct hca_mem *dst, struct atomic_res *res, u32 nth)
-{
-	int ret = 0;
-
-	if (res->begun == nth && res->nth != nth)
-		ret = atomic_find_out(e, qp, res, nth);
-	if (ret || res->nth == nth)
-		return ret;
-	res->nth = 0;
-	res->begun = 0;
-	res->psn = b->psn;
-	res->addr = dst->iov[0].addr;
-	res->client = dst->client;
-	res->turn = nth;
-	ret = e->ops->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
-			     res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
-	if (ret)
-		return ret;
-	store_release(&res->nth, nth);
-	return 0;
-}
-
 int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool dup)
 {
+	const struct atomic_res *res = atomic_next(qp);
 	struct resp_state s = qp->resp;
-	struct atomic_res *res = &qp->at[s.at_head % LIM_RD_ATOM];
 	struct hca_mem dst;
 	struct burst rsp;
 	int ret;
@@ -190,7 +137,7 @@ int resp_atomic(struct engine *e, struct hca_qp *qp, const struct burst *b, bool
 	if (mem_remote(e->hca, qp, resp_pd(e->hca, qp, b), b->rkey, b->va, 8, ACC_REMOTE_ATOMIC,
 		       &dst))
 		return resp_refuse(e, qp, b, AETH_NAK_REM_ACCESS, CAUSE_RKEY, b->rkey);
-	ret = atomic_execute(e, qp, b, &dst, res, s.at_head + 1);
+	ret = atomic_execute(e, qp, b, &dst);
 	if (ret == -EAGAIN || ret == -ESRCH)
 		return ret == -EAGAIN ? ret : 0;
 	if (ret)

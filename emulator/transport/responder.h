@@ -89,7 +89,5 @@ bool resp_allows_read(struct hca *hca, const struct hca_qp *qp, const struct bur
  * annex A19). Return: as hca_input().
  */
 int resp_empty(struct engine *e, struct hca_qp *qp, u32 psn);
-/** resp_atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
-void resp_atomic_recover(struct engine *e, struct hca_qp *qp);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * DOC: the common request in a straight line: a SEND, an RDMA WRITE or an RDMA READ of one packet,
- * from the WQE to all completions.
+ * DOC: the common request in a straight line: a SEND, an RDMA WRITE, an RDMA READ or an atomic of
+ * one packet, from the WQE to all completions.
  *
  * Theory of operation
  * -------------------
@@ -22,22 +22,32 @@
  * completed. Without it, the WQE is sent again with the same PSN, and the responder takes it for a
  * duplicate.
  *
+ * An atomic is executed before either commit, and its result kept where duplicates find it. When
+ * the WQE is sent again, atomic_execute() knows that it was executed. So the steps can also
+ * take over where the result cannot be copied to the requester's memory.
+ *
  * UC and UD know no duplicates, but may lose messages. There the requester's commit comes first,
  * and a holder that dies between the two has lost one.
  */
 #include "emulator/engine.h"
+#include "emulator/transport/atomic.h"
+#include "emulator/transport/completer.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/straight_commit.h"
 #include "emulator/transport/straight_take.h"
 
-/* A small WRITE to one cache line. Return: false: it is none, or is to be copied in another way. */
-straight_inline bool straight_copy_line(struct engine *e, const struct straight *t)
+/* Copy @len bytes, not 0, to one cache line. Return: false: to be copied in another way. */
+straight_inline bool straight_copy_line(struct engine *e, u32 owner, u64 addr, const void *from,
+					u32 len)
 {
-	u64 addr = t->to.addr;
+	return likely(addr / 64 == (addr + len - 1) / 64) && likely(e->ops->copy_line) &&
+	       e->ops->copy_line(e->ctx, owner, addr, from, len);
+}
 
-	return t->in_wqe && likely(addr / 64 == (addr + t->len - 1) / 64) &&
-	       likely(e->ops->copy_line) &&
-	       e->ops->copy_line(e->ctx, t->owner, addr, t->slot->sge, t->len);
+/* A small WRITE. Return: as straight_copy_line(). */
+straight_inline bool straight_write_line(struct engine *e, const struct straight *t)
+{
+	return t->in_wqe && straight_copy_line(e, t->owner, t->to.addr, t->slot->sge, t->len);
 }
 
 /* Copy the payload to @dst, or a WRITE's to @t->to, as resp_fetch(). */
@@ -79,7 +89,7 @@ straight_inline bool straight_carry_out(struct engine *e, struct straight *t, bo
 		cqe = straight_cqe(t->peer_seg, t->rcq);
 	if (likely(t->in_cqe))
 		copy_small(cqe->data, t->slot->sge, t->len);
-	else if (t->len && !(write && straight_copy_line(e, t)) &&
+	else if (t->len && !(write && straight_write_line(e, t)) &&
 		 unlikely(!straight_copy(e, t, &dst, &src)))
 		return false;
 	if (t->recv)
@@ -183,6 +193,60 @@ static __attribute__((noinline)) bool straight_read(struct engine *e, struct hca
 	return true;
 }
 
+/* Copy an atomic's result to @dst: as response_place(). */
+straight_inline bool straight_place_result(struct engine *e, const struct straight *t, u64 result,
+					   const struct hca_mem *dst)
+{
+	struct hca_mem src;
+
+	comp_note_result(t->qp, t->seg, result, &src);
+	if (dst->n == 1 && dst->iov[0].addr != IOV_NULL &&
+	    likely(straight_copy_line(e, dst->client, dst->iov[0].addr, &result, sizeof(result))))
+		return true;
+	return !e->ops->copy(e->ctx, dst, 0, &src, 0, sizeof(result),
+			     (u64)t->qp->qpn << 32 | t->qp->req.next_psn << 1);
+}
+
+/* An atomic. */
+static __attribute__((noinline)) bool straight_atomic(struct engine *e, struct hca_qp *qp,
+						      struct hca_qp *peer, struct seg_hdr *seg,
+						      const struct sq_wqe *slot, u32 op)
+{
+	struct straight t = straight_start(e, qp, peer, seg, slot, QPT_RC);
+	const struct burst b = {
+		.psn = qp->req.next_psn,
+		.atomic_op = (u8)op,
+		.compare_add = load_relaxed(&slot->compare_add),
+		.swap = load_relaxed(&slot->swap),
+	};
+	struct hca_mem word, dst;
+
+	t.read = t.atomic = true;
+	t.op = op;
+	if (unlikely(!straight_take_atomic(e, &t, &word, &dst) || !straight_has_room(&t) ||
+		     atomic_execute(e, peer, &b, &word) ||
+		     !straight_place_result(e, &t, atomic_next(peer)->orig, &dst)))
+		return false;
+	straight_commit_recv(e, &t, NULL);
+	straight_commit_send(e, &t);
+	straight_count(&t);
+	e->budget_wrs--;
+	return true;
+}
+
+/* A request of an opcode after SEND_WITH_IMM's. */
+static __attribute__((noinline)) bool straight_send_rare(struct engine *e, struct hca_qp *qp,
+							 struct hca_qp *peer, struct seg_hdr *seg,
+							 const struct sq_wqe *slot, u32 op)
+{
+	if (!(qp->wr_mask >> op & 1))
+		return false;
+	if (op == WR_RDMA_READ)
+		return straight_read(e, qp, peer, seg, slot);
+	return (op == WR_ATOMIC_FETCH_AND_ADD || op == WR_ATOMIC_CMP_AND_SWP) &&
+	       straight_atomic(e, qp, peer, seg, slot, op);
+}
+
 bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 {
 	struct hca_qp *peer = straight_find_peer(e, qp);
@@ -195,8 +259,7 @@ bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)
 	keep_pointer(slot);
 	op = load_relaxed(&slot->opcode);
 	if (unlikely(op > WR_SEND_WITH_IMM || !(qp->wr_mask >> op & 1)))
-		return op == WR_RDMA_READ && (qp->wr_mask >> op & 1) &&
-		       straight_read(e, qp, peer, seg, slot);
+		return op < WR_COUNT && straight_send_rare(e, qp, peer, seg, slot, op);
 	return likely(load_relaxed(&slot->hw) & SQ_HW_INLINE)
 		       ? straight_send_op(e, qp, peer, seg, slot, op, true)
 		       : straight_send_list(e, qp, peer, seg, slot, op);

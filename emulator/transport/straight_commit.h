@@ -56,18 +56,26 @@ straight_inline void straight_fill_recv(struct engine *e, const struct straight 
 	}
 }
 
+/* enum ib_wc_opcode, of a completion of the send queue. */
+straight_inline u8 straight_wc_opcode(const struct straight *t)
+{
+	if (t->atomic)
+		return t->op == WR_ATOMIC_FETCH_AND_ADD ? WCO_FETCH_ADD : WCO_COMP_SWAP;
+	return t->read ? WCO_RDMA_READ : t->write ? WCO_RDMA_WRITE : WCO_SEND;
+}
+
 straight_inline void straight_fill_send(struct engine *e, const struct straight *t, struct cqe *cqe)
 {
 	cqe->wr_id = load_relaxed(&t->slot->wr_id);
 	cqe->ts = cq_timestamp(e, t->scq);
-	cqe->byte_len = t->read ? t->len : 0;
+	cqe->byte_len = t->atomic ? sizeof(u64) : t->read ? t->len : 0;
 	cqe->imm = 0;
 	cqe->qpn = t->qp->qpn;
 	cqe->src_qp = 0;
 	cqe->slot = t->qp->req.una;
 	cqe->vendor_err = 0;
 	cqe->status = WCS_SUCCESS;
-	cqe->opcode = t->read ? WCO_RDMA_READ : t->write ? WCO_RDMA_WRITE : WCO_SEND;
+	cqe->opcode = straight_wc_opcode(t);
 	cqe->wc_flags = 0;
 	cqe->flags = 0;
 }
@@ -87,8 +95,8 @@ straight_inline struct hca_commit *straight_begin(struct hca *hca, const struct 
 }
 
 /*
- * The state after a message, as resp_advance() and rx_end() make it; after a READ, as
- * resp_accept_request() does.
+ * The state after a message, as resp_advance() and rx_end() make it; after a READ or an atomic, as
+ * resp_accept_request() and resp_atomic() do.
  */
 straight_inline void straight_advance_resp(const struct straight *t, const struct resp_state *was,
 					   words32 to[4])
@@ -110,7 +118,7 @@ straight_inline void straight_advance_resp(const struct straight *t, const struc
 	else
 		to[1] = (from[1] & (words32){ 0, ~0u, 0, ~0u }) | (words32){ BOP_SEND, 0, 0, 0 };
 	/* @va, @at_head and @held */
-	to[2] = from[2];
+	to[2] = from[2] + (words32){ 0, 0, t->atomic, 0 };
 	if (t->write)
 		to[2] = (words32)(words64){ t->va, ((words64)to[2])[1] };
 	if (t->recv)

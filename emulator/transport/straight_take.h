@@ -30,10 +30,12 @@ struct straight_address {
  * only, so that the compiler keeps it in registers.
  * @type: enum ib_qp_type of @qp: RC, UC, XRC_SEND or UD
  * @peer_seg: that of the client with the receive; for XRC it may be another one than the peer's
- * @write: an RDMA WRITE, with or without immediate; @read: an RDMA READ; otherwise a SEND
+ * @write: an RDMA WRITE, with or without immediate; @read: a READ, or an atomic, whose response has
+ *	data; otherwise a SEND
+ * @atomic: an atomic, @op; its packets have no payload, so that @len is 0
  * @slot: in the ring, which the program can still write to: each field is read once
  * @flags: enum ib_send_flags; @imm: with immediate
- * @va, @rkey: of a WRITE
+ * @va: of a WRITE, a READ and an atomic; @rkey: of a WRITE
  * @to_ud: a datagram's address
  * @owner, @to: the client and the address that the payload goes to, where it is one piece
  * @recv: it takes the receive @rwqe, in @rslot of its ring, and completes in @rcq
@@ -58,8 +60,10 @@ struct straight {
 	u32 rslot;
 	u32 flags;
 	u32 len;
+	u32 op;
 	bool write;
 	bool read;
+	bool atomic;
 	bool imm;
 	bool recv;
 	bool shared;
@@ -124,34 +128,69 @@ static inline struct hca_qp *straight_take_address(struct engine *e, const struc
 	return peer->state >= QPS_RTR && peer->state <= QPS_SQE ? peer : NULL;
 }
 
+/* What READs and atomics have in common: flags and limits. @need: enum ib_access */
+straight_inline bool straight_take_response(struct straight *t, u32 need)
+{
+	const struct sq_wqe *w = t->slot;
+
+	t->flags = load_relaxed(&w->send_flags);
+	t->signaled = t->flags & SEND_SIGNALED;
+	t->va = load_relaxed(&w->remote_addr);
+	return !(load_relaxed(&w->hw) & SQ_HW_INLINE) && !(t->flags & SEND_FENCE) &&
+	       t->qp->attr.max_rd_atomic && t->peer->attr.max_dest_rd_atomic &&
+	       (t->peer->attr.access & need);
+}
+
+/* The memory that they name at the peer, @len bytes: as mem_remote(). */
+straight_inline bool straight_take_named_memory(struct engine *e, const struct straight *t, u64 len,
+						u32 need, struct hca_mem *mem)
+{
+	const struct hca_qp *peer = t->peer;
+	const struct hca_mr *mr =
+		mr_remote(t->hca, peer, peer->pd, load_relaxed(&t->slot->rkey), need);
+
+	if (!mr || !mr_translate(mr, t->va, len, &mem->iov[0]))
+		return false;
+	mem->client = mr_owner(t->hca, mr);
+	mem->kind = MEM_VM;
+	mem->n = 1;
+	/* An access to memory of the peer's process finds out whether that still lives. */
+	return mem->client == peer->client - 1 || seg_of(e, peer->client);
+}
+
 /* A READ's WQE, and its memory on both sides: as wqe_check(), resp_read(), response_place(). */
 straight_inline bool straight_take_read(struct engine *e, struct straight *t, struct hca_mem *src,
 					struct hca_mem *dst)
 {
-	const struct hca_qp *qp = t->qp, *peer = t->peer;
+	const struct hca_qp *qp = t->qp;
 	const struct sq_wqe *w = t->slot;
 	u32 n = load_relaxed(&w->num_sge), bad;
-	const struct hca_mr *mr;
 	u64 len;
 
-	t->flags = load_relaxed(&w->send_flags);
-	t->signaled = t->flags & SEND_SIGNALED;
-	if ((load_relaxed(&w->hw) & SQ_HW_INLINE) || (t->flags & SEND_FENCE) || n > qp->max_sge ||
-	    n > lim_of(t->hca, qp->dev)->max_sge_rd || !qp->attr.max_rd_atomic ||
-	    !peer->attr.max_dest_rd_atomic || !(peer->attr.access & ACC_REMOTE_READ))
+	if (!straight_take_response(t, ACC_REMOTE_READ) || n > qp->max_sge ||
+	    n > lim_of(t->hca, qp->dev)->max_sge_rd ||
+	    mem_local(t->hca, qp->pd, w->sge, n, ACC_LOCAL_WRITE, ~0ULL, dst, &len, &bad))
 		return false;
-	if (mem_local(t->hca, qp->pd, w->sge, n, ACC_LOCAL_WRITE, ~0ULL, dst, &len, &bad))
-		return false;
-	mr = mr_remote(t->hca, peer, peer->pd, load_relaxed(&w->rkey), ACC_REMOTE_READ);
-	if (!mr || !len || len > qp->mtu || qp->mtu != peer->mtu || len > qp->max_msg ||
-	    !mr_translate(mr, load_relaxed(&w->remote_addr), len, &src->iov[0]))
+	if (!len || len > qp->mtu || qp->mtu != t->peer->mtu || len > qp->max_msg)
 		return false;
 	t->len = (u32)len;
-	src->client = mr_owner(t->hca, mr);
-	src->kind = MEM_VM;
-	src->n = 1;
-	/* The copy from memory of the peer's process finds out whether that still lives. */
-	return src->client == peer->client - 1 || seg_of(e, peer->client);
+	return straight_take_named_memory(e, t, len, ACC_REMOTE_READ, src);
+}
+
+/* An atomic's WQE, its word and its result's place: as wqe_check(), resp_atomic(), and so on. */
+straight_inline bool straight_take_atomic(struct engine *e, struct straight *t,
+					  struct hca_mem *word, struct hca_mem *dst)
+{
+	const struct hca_qp *qp = t->qp;
+	const struct sq_wqe *w = t->slot;
+	u32 n = load_relaxed(&w->num_sge), bad;
+	u64 room;
+
+	return straight_take_response(t, ACC_REMOTE_ATOMIC) && n <= qp->max_sge && !(t->va & 7) &&
+	       !mem_local(t->hca, qp->pd, w->sge, n, ACC_LOCAL_WRITE, sizeof(u64), dst, &room,
+			  &bad) &&
+	       room >= sizeof(u64) && room <= qp->max_msg &&
+	       straight_take_named_memory(e, t, sizeof(u64), ACC_REMOTE_ATOMIC, word);
 }
 
 /* The WQE: as wqe_check(). */

@@ -51,6 +51,10 @@ static int copy_error; /* of each copy; 0: none fails */
 static int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		   u64 soff, u64 len, u64 key);
 static bool (*copy_line)(void *ctx, u32 client, u64 addr, const void *from, u64 len);
+static int atomic_error; /* of each atomic, before or, if @atomic_runs, after it was executed */
+static bool atomic_runs;
+static int (*atomic)(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+		     struct atomic_res *res, u64 key);
 
 static u32 pick(u32 n)
 {
@@ -149,6 +153,16 @@ static bool copy_line_or_fail(void *ctx, u32 client, u64 addr, const void *from,
 	return !copy_error && copy_line(ctx, client, addr, from, len);
 }
 
+static int atomic_or_fail(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
+			  struct atomic_res *res, u64 key)
+{
+	int ret = atomic_error;
+
+	if (!ret || atomic_runs)
+		ret = atomic(ctx, client, addr, op, compare_add, swap, res, key);
+	return ret ? ret : atomic_error;
+}
+
 static const u8 types[] = { QPT_RC, QPT_RC, QPT_UC, QPT_UD, QPT_XRC_SEND };
 
 static u32 conn_type(u32 seed)
@@ -228,11 +242,18 @@ static void post_recv(struct emu_qp *to)
 
 static u32 pick_op(void)
 {
-	static const u8 ops[] = { WR_SEND,	    WR_SEND,
-				  WR_SEND_WITH_IMM, WR_RDMA_WRITE,
-				  WR_RDMA_WRITE,    WR_RDMA_WRITE_WITH_IMM,
-				  WR_RDMA_READ,	    WR_RDMA_READ,
-				  WR_RDMA_READ,	    WR_ATOMIC_FETCH_AND_ADD };
+	static const u8 ops[] = { WR_SEND,
+				  WR_SEND,
+				  WR_SEND_WITH_IMM,
+				  WR_RDMA_WRITE,
+				  WR_RDMA_WRITE,
+				  WR_RDMA_WRITE_WITH_IMM,
+				  WR_RDMA_READ,
+				  WR_RDMA_READ,
+				  WR_RDMA_READ,
+				  WR_ATOMIC_FETCH_AND_ADD,
+				  WR_ATOMIC_FETCH_AND_ADD,
+				  WR_ATOMIC_CMP_AND_SWP };
 	u32 rare = type == QPT_RC ? 40 : 1, common = type == QPT_UD ? 3 : 6;
 
 	return ops[pick(chance(rare) ? ARRAY_SIZE(ops) : common)];
@@ -250,6 +271,25 @@ static void name_peer(struct sq_wqe *w, const struct emu_qp *to)
 		w->ah++;
 }
 
+static bool is_atomic(u32 op)
+{
+	return op == WR_ATOMIC_FETCH_AND_ADD || op == WR_ATOMIC_CMP_AND_SWP;
+}
+
+/* Some compare with what the word is; now and then it is not aligned. */
+static void name_word(struct sq_wqe *w, const struct emu_client *to)
+{
+	u8 *word;
+
+	if (!chance(2))
+		w->remote_addr &= ~7ull;
+	word = to->mem + (w->remote_addr - (u64)(uintptr_t)to->mem);
+	w->compare_add = chance(50) ? pick(~0u) : 0;
+	if (chance(50))
+		memcpy(&w->compare_add, word, sizeof(w->compare_add));
+	w->swap = emu_rnd(&rnd);
+}
+
 static void post_send(struct emu_qp *from, struct emu_qp *to)
 {
 	u32 op = pick_op();
@@ -259,8 +299,8 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 
 	if (before >= from->sq_depth)
 		return;
-	if (op == WR_ATOMIC_FETCH_AND_ADD)
-		len = 8;
+	if (is_atomic(op))
+		len = chance(90) ? 8 : chance(80) ? 8 + pick(9) : pick(8);
 	if (op == WR_RDMA_WRITE && len == 1)
 		len = 2;
 	w = emu_post(m, from, op, from->sq_prod, place(from->client, len), len);
@@ -271,12 +311,12 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 		w->remote_addr |= LINE - 1;
 	else if (chance(60)) /* a small one within one line, which takes the short copy */
 		w->remote_addr &= ~(u64)(LINE - 1);
-	if (op == WR_ATOMIC_FETCH_AND_ADD)
-		w->remote_addr &= ~7ull;
+	if (is_atomic(op))
+		name_word(w, &m->c[to->client]);
 	w->imm = pick(1u << 30);
 	w->send_flags = (u8)((chance(70) ? SEND_SIGNALED : 0) | (chance(20) ? SEND_SOLICITED : 0) |
 			     (chance(5) ? SEND_FENCE : 0));
-	if (len > 8 && op == WR_RDMA_READ && chance(20)) { /* to two pieces */
+	if (len > 8 && (op == WR_RDMA_READ || is_atomic(op)) && chance(20)) { /* to two pieces */
 		w->num_sge = 2;
 		w->sge[0].len = len / 3;
 		w->sge[1] = w->sge[0];
@@ -371,8 +411,10 @@ static void work(u32 seed)
 	if (chance(20))
 		arm(chance(50) ? &to->rcq : &from->scq);
 	copy_error = !chance(2) ? 0 : chance(50) ? -EFAULT_DST : -EAGAIN;
+	atomic_error = !chance(2) ? 0 : chance(50) ? -EFAULT_DST : -EAGAIN;
+	atomic_runs = chance(50);
 	ring(from);
-	copy_error = 0;
+	copy_error = atomic_error = 0;
 	if (chance(70))
 		poll_some();
 	running = &m->fabric;
@@ -390,6 +432,8 @@ static void walk(u32 seed, digests *log)
 	running = &m->c[0].e;
 	copy = m->ops.copy;
 	m->ops.copy = copy_or_fail;
+	atomic = m->ops.atomic;
+	m->ops.atomic = atomic_or_fail;
 	copy_line = m->ops.copy_line;
 	m->ops.copy_line = copy_line_or_fail;
 	connect_pair(seed);

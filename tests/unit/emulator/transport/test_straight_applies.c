@@ -142,6 +142,12 @@ static void bad_rkey(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 	w->rkey ^= 0x100;
 }
 
+static void misaligned(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
+{
+	nothing(w, qp, peer);
+	w->remote_addr += 4;
+}
+
 static void other_psn(struct sq_wqe *w, struct hca_qp *qp, struct hca_qp *peer)
 {
 	nothing(w, qp, peer);
@@ -300,7 +306,22 @@ static const struct {
 	{ "a READ that the peer has no place for", no_peer_reads, WR_RDMA_READ, 8, false, QPT_RC },
 	{ "a READ with a full send CQ", send_cq_full, WR_RDMA_READ, 8, false, QPT_RC },
 	{ "a READ by XRC", nothing, WR_RDMA_READ, 8, false, QPT_XRC_SEND },
-	{ "an atomic", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
+	{ "an addition", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, true, QPT_RC },
+	{ "a compare and swap", nothing, WR_ATOMIC_CMP_AND_SWP, 8, true, QPT_RC },
+	{ "an atomic with much room", nothing, WR_ATOMIC_FETCH_AND_ADD, 64, true, QPT_RC },
+	{ "an atomic with little room", nothing, WR_ATOMIC_FETCH_AND_ADD, 7, false, QPT_RC },
+	{ "an atomic with a fence", fenced, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
+	{ "an atomic with a bad lkey", bad_lkey, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
+	{ "an atomic with a bad rkey", bad_rkey, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
+	{ "an atomic without a right", no_right, WR_ATOMIC_CMP_AND_SWP, 8, false, QPT_RC },
+	{ "an atomic of half a word", misaligned, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_RC },
+	{ "an atomic that its QP has no place for", no_reads, WR_ATOMIC_FETCH_AND_ADD, 8, false,
+	  QPT_RC },
+	{ "an atomic that the peer has no place for", no_peer_reads, WR_ATOMIC_FETCH_AND_ADD, 8,
+	  false, QPT_RC },
+	{ "an atomic with a full send CQ", send_cq_full, WR_ATOMIC_FETCH_AND_ADD, 8, false,
+	  QPT_RC },
+	{ "an atomic by XRC", nothing, WR_ATOMIC_FETCH_AND_ADD, 8, false, QPT_XRC_SEND },
 	{ "a fence", fenced, WR_SEND, 8, false, QPT_RC },
 	{ "a bad lkey", bad_lkey, WR_SEND, 8, false, QPT_RC },
 	{ "a bad rkey", bad_rkey, WR_RDMA_WRITE, 8, false, QPT_RC },

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * DOC: atomics, executed once. See atomic.c.
+ */
+#ifndef EMULATOR_TRANSPORT_ATOMIC_H
+#define EMULATOR_TRANSPORT_ATOMIC_H
+
+#include "emulator/engine.h"
+
+/** atomic_next() - where the result of the QP's next atomic is kept. */
+static inline struct atomic_res *atomic_next(struct hca_qp *qp)
+{
+	return &qp->at[qp->resp.at_head % LIM_RD_ATOM];
+}
+
+/* --- atomic.c --- */
+
+/**
+ * atomic_execute() - execute the atomic @b, whose word is @word, unless a holder did just that and
+ * died before it could commit. The result is in atomic_next(), and nothing is committed.
+ * Of @b only @psn, @atomic_op, @compare_add and @swap count.
+ * Return: 0, -EAGAIN, -ESRCH (the word's process died), -EFAULT_DST.
+ */
+int atomic_execute(struct engine *e, struct hca_qp *qp, const struct burst *b,
+		   const struct hca_mem *word);
+/** atomic_recover() - find out whether an atomic that a dead holder had begun was executed. */
+void atomic_recover(struct engine *e, struct hca_qp *qp);
+
+#endif
