@@ -12,8 +12,8 @@ UCX_TESTS=(
 	'get 4 ucp_get 8 100000'
 	'fadd 4 ucp_fadd 8 100000'
 	'rate_64 0 tag_bw 64 200000'
-	'bw_65536 2 tag_bw 65536 5000'
-	'bw_1048576 2 tag_bw 1048576 500'
+	'bw_65536 2 tag_bw 65536 50000'
+	'bw_1048576 2 tag_bw 1048576 5000'
 )
 
 # ucx_alone PROGRAM ARGS... - as pair_run, without the emulator
