@@ -145,6 +145,28 @@ static void test_waits_for_room(void)
 	CU_ASSERT_EQUAL(live()->leaving, LEAVING_NOTHING);
 }
 
+/* A thread loses its CPU between the token and its packet, and another one posts. */
+static void test_packets_of_two_threads(void)
+{
+	struct emu_conn o = emu_conn_defaults;
+	struct emu_qp other = emu_qp_new(wire.m, OWNER, &o, 1);
+	u32 before;
+
+	wire_connect_qp(&other, 3);
+	program_begin(OWNER);
+	program_send(&wire.live, 100);
+	before = wire.n_sent;
+	program.dies = true;
+	program_send(&wire.live, 100);
+	CU_ASSERT_EQUAL(wire.n_sent, before);
+	program.dies = false;
+	program_send(&other, 100);
+	CU_ASSERT_EQUAL(wire.n_sent, before + 2);
+	CU_ASSERT_EQUAL(live()->leaving, LEAVING_NOTHING);
+	emu_destroy(wire.m, &other);
+	CU_ASSERT(wire_audit());
+}
+
 /* Its queue pair ends with it. The one that gets its place has nothing that is about to leave. */
 static void test_a_program_that_is_killed_before_it_sends(void)
 {
@@ -181,6 +203,7 @@ static const struct cu_test tests[] = {
 	{ "a packet waits for room in its socket", test_waits_for_room },
 	{ "nothing enters a socket of the program", test_nothing_enters_a_socket_of_the_program },
 	{ "nor does it while a packet waits for room", test_nor_while_a_packet_waits_for_room },
+	{ "packets of two threads leave one after the other", test_packets_of_two_threads },
 	{ "a queue pair is used again when its program was killed before it sent",
 	  test_a_program_that_is_killed_before_it_sends },
 	{ NULL, NULL },
