@@ -13,6 +13,18 @@ static inline struct atomic_res *atomic_next(struct hca_qp *qp)
 	return &qp->at[qp->resp.at_head % LIM_RD_ATOM];
 }
 
+/**
+ * atomic_forget() - what sends requests to the QP begins anew: one that a dead holder has executed,
+ * and not committed, does not come again.
+ */
+static inline void atomic_forget(struct hca_qp *qp)
+{
+	struct atomic_res *res = atomic_next(qp);
+
+	res->nth = 0;
+	res->begun = 0;
+}
+
 /* --- atomic.c --- */
 
 /**

@@ -12,6 +12,7 @@
 #include "emulator/qp.h"
 #include "emulator/queue/tag.h"
 #include "emulator/ring.h"
+#include "emulator/transport/atomic.h"
 #include "emulator/transport/pace.h"
 #include "emulator/transport/path.h"
 #include "emulator/transport/qp_timer.h"
@@ -279,15 +280,17 @@ static void qp_enter_reset(struct engine *e, struct hca_qp *qp)
 /* Give the connection its ordinal: the peer's, if the peer was in RTR first. */
 static void qp_number_connection(struct hca *hca, struct hca_qp *qp)
 {
-	const struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
+	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
 	if (qp_is_datagram(qp) || qp->type == QPT_RAW_PACKET)
 		return;
 	if (peer && peer->conn && peer != qp && peer->dev == qp->attr.av.dst_dev &&
-	    peer->attr.dest_qpn == qp->qpn && peer->attr.av.dst_dev == qp->dev)
+	    peer->attr.dest_qpn == qp->qpn && peer->attr.av.dst_dev == qp->dev) {
 		qp->conn = peer->conn;
-	else
+		atomic_forget(peer);
+	} else {
 		qp->conn = ++hca->n_conns;
+	}
 }
 
 /* Work requests on the QP's own queues. */

@@ -353,6 +353,19 @@ static void publish(struct emu *m, const struct emu_qp *q, u64 ring, u32 prod)
 	store_release(&ctl->prod, prod);
 }
 
+void emu_reconnect(struct emu *m, struct emu_qp *q, const struct emu_qp *peer, u32 psn,
+		   const struct emu_conn *o)
+{
+	int ret = emu_modify(m, q, &(struct hca_qp_attr){ .state = QPS_RESET }, QPA_STATE);
+
+	if (ret)
+		fatal("to RESET", ret);
+	q->sq_prod = q->rq_prod = 0;
+	publish(m, q, q->sq, 0);
+	publish(m, q, q->rq, 0);
+	to_rts(m, q, peer, psn, o->psn_b, 1, o->port_b ? o->port_b : 1, o);
+}
+
 void emu_ring(struct emu *m, struct emu_qp *q)
 {
 	struct emu_client *c = &m->c[q->client];

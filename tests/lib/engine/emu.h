@@ -150,6 +150,9 @@ void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
 /** emu_connect() - a pair of QPs in RTS. */
 void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct emu_qp *qa,
 		 struct emu_qp *qb);
+/** emu_reconnect() - reset @q, but not its peer, and connect it again: it sends from @psn on. */
+void emu_reconnect(struct emu *m, struct emu_qp *q, const struct emu_qp *peer, u32 psn,
+		   const struct emu_conn *o);
 /** emu_start_datagrams() - bring a QP of UD or SRD to RTS. */
 void emu_start_datagrams(struct emu *m, const struct emu_qp *q, u32 port, u32 qkey);
 /** emu_address() - an address handle of a client, from @port to @gid. Return: its index. */

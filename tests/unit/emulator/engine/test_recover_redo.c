@@ -94,6 +94,39 @@ static void test_atomic(void)
 	emu_free(m);
 }
 
+/*
+ * The program resets its queue pair instead of waiting, but the peer's stays as it is. The next
+ * atomic has the ordinal and the PSN of the one that a dead holder executed, and is a new one.
+ */
+static void test_atomic_of_next_connection(void)
+{
+	struct resp_state before;
+	struct hca_qp *qp;
+	struct sq_wqe *w;
+	struct cqe c;
+	u64 *word;
+	u32 i;
+
+	m = emu_new(1);
+	emu_connect(m, 0, 1, &emu_conn_defaults, &a, &b);
+	qp = &m->hca->qp[b.slot];
+	before = qp->resp;
+	word = (void *)m->c[1].mem;
+	for (i = 0; i < 2; i++) {
+		w = emu_post(m, &a, WR_ATOMIC_FETCH_AND_ADD, i, m->c[0].mem, 8);
+		emu_remote(m, w, 1, word);
+		w->compare_add = 1;
+		emu_ring(m, &a);
+		CU_ASSERT_TRUE(emu_poll(m, &a.scq, &c, NULL));
+		CU_ASSERT_EQUAL(c.status, WCS_SUCCESS);
+		CU_ASSERT_EQUAL(*(u64 *)(void *)m->c[0].mem, i);
+		CU_ASSERT_EQUAL(*word, i + 1);
+		qp->resp = before;
+		emu_reconnect(m, &a, &b, before.epsn, &emu_conn_defaults);
+	}
+	emu_free(m);
+}
+
 static bool stop;
 
 static void *reaper(void *arg)
@@ -238,6 +271,7 @@ static void test_mtus(void)
 static const struct cu_test tests[] = {
 	{ "an event that a dead holder was sending arrives", test_event },
 	{ "an atomic that a dead holder executed is not executed again", test_atomic },
+	{ "but one of the next connection is", test_atomic_of_next_connection },
 	{ "a doorbell rung while a neighbour is cleared away is not lost", test_reap_and_ring },
 	{ "a READ is repeated in the same portions", test_read_portions },
 	{ "a queue that stays in SQD drains once", test_drained_once },
