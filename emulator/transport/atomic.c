@@ -55,6 +55,8 @@ int atomic_execute(struct engine *e, struct hca_qp *qp, const struct burst *b,
 	res->turn = nth;
 	ret = e->ops->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
 			     res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
+	if (ret == -EFAULT_DST)
+		res->begun = 0;
 	if (ret)
 		return ret;
 	store_release(&res->nth, nth);

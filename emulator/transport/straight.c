@@ -11,7 +11,7 @@
  * to the QP or to its SRQ, and there is room in the CQs. straight_send() finds out whether all of
  * that is so (straight_take.h), and then changes HCA memory as the steps would have: the same
  * commits, counters, completions and events. Whatever it does not know it leaves to them, before it
- * has changed anything.
+ * has changed anything but an atomic's word.
  *
  * Invariant: after straight_send() HCA memory, segments and the programs' memory are as after the
  * steps of the requester. tests/unit/emulator/transport/test_straight.c compares them.

@@ -41,7 +41,8 @@ static inline bool straight_is_other_ready(const struct engine *e, const struct 
 /**
  * straight_send() - send the WQE at qp->req.next, which is posted, up to its completion, if nothing
  * about it is out of the ordinary. The QP is ready: straight_is_ready().
- * Return: false: something is, and nothing has changed; the requester takes its steps.
+ * Return: false: something is, and nothing has changed, but that an atomic may have been executed,
+ * which atomic_execute() knows; the requester takes its steps at once.
  */
 bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg);
 /** straight_send_other() - the same by UC, UD or XRC: straight_is_other_ready(). */

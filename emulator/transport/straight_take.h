@@ -154,8 +154,9 @@ straight_inline bool straight_take_named_memory(struct engine *e, const struct s
 	mem->client = mr_owner(t->hca, mr);
 	mem->kind = MEM_VM;
 	mem->n = 1;
-	/* An access to memory of the peer's process finds out whether that still lives. */
-	return mem->client == peer->client - 1 || seg_of(e, peer->client);
+	/* A copy from memory of the peer's process finds out whether that still lives. */
+	return (need == ACC_REMOTE_READ && mem->client == peer->client - 1) ||
+	       seg_of(e, peer->client);
 }
 
 /* A READ's WQE, and its memory on both sides: as wqe_check(), resp_read(), response_place(). */

@@ -51,7 +51,7 @@ static int copy_error; /* of each copy; 0: none fails */
 static int (*copy)(void *ctx, const struct hca_mem *dst, u64 doff, const struct hca_mem *src,
 		   u64 soff, u64 len, u64 key);
 static bool (*copy_line)(void *ctx, u32 client, u64 addr, const void *from, u64 len);
-static int atomic_error; /* of each atomic, before or, if @atomic_runs, after it was executed */
+static int atomic_error; /* of each atomic, before or, if @atomic_runs, after memory was changed */
 static bool atomic_runs;
 static int (*atomic)(void *ctx, u32 client, u64 addr, u32 op, u64 compare_add, u64 swap,
 		     struct atomic_res *res, u64 key);
@@ -412,7 +412,7 @@ static void work(u32 seed)
 		arm(chance(50) ? &to->rcq : &from->scq);
 	copy_error = !chance(2) ? 0 : chance(50) ? -EFAULT_DST : -EAGAIN;
 	atomic_error = !chance(2) ? 0 : chance(50) ? -EFAULT_DST : -EAGAIN;
-	atomic_runs = chance(50);
+	atomic_runs = atomic_error == -EAGAIN && chance(50);
 	ring(from);
 	copy_error = atomic_error = 0;
 	if (chance(70))
