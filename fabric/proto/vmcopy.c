@@ -471,6 +471,7 @@ int vm_atomic(const struct vm_ctx *vm, u32 client, u64 addr, u32 op, u64 compare
 	}
 	if (pid < 0)
 		return pid == VM_GONE ? -ESRCH : -EAGAIN;
+	errno = EFAULT; /* of a word of which only a part can be copied */
 	if (vm_read(pid, &from, 1, &remote, 1) != sizeof(old) &&
 	    !vm_forced_bytes(pid, addr, &old, sizeof(old), false))
 		goto fail;
