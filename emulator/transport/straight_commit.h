@@ -127,7 +127,7 @@ straight_inline void straight_advance_resp(const struct straight *t, const struc
 	to[3] = (words32)((words64)from[3] + count);
 }
 
-/* The responder's commit. */
+/* The responder's commit. @cqe: NULL: the request takes no receive */
 straight_inline void straight_commit_recv(struct engine *e, const struct straight *t,
 					  struct cqe *cqe)
 {
@@ -148,7 +148,7 @@ straight_inline void straight_commit_recv(struct engine *e, const struct straigh
 	state_copy(&peer->resp, s);
 	if (t->shared)
 		t->srq->cons = c->srq_cons;
-	if (t->recv)
+	if (cqe)
 		commit_entry(t->rcq, cqe, prod);
 	store_between(&c->valid, 0);
 	/* The next message's, which the peer's program has written. */
