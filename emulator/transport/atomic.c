@@ -37,7 +37,7 @@ void atomic_recover(struct engine *e, struct hca_qp *qp)
 }
 
 int atomic_execute(struct engine *e, struct hca_qp *qp, const struct burst *b,
-		   const struct hca_mem *dst)
+		   const struct hca_mem *word)
 {
 	struct atomic_res *res = atomic_next(qp);
 	u32 nth = qp->resp.at_head + 1;
@@ -50,10 +50,10 @@ int atomic_execute(struct engine *e, struct hca_qp *qp, const struct burst *b,
 	res->nth = 0;
 	res->begun = 0;
 	res->psn = b->psn;
-	res->addr = dst->iov[0].addr;
-	res->client = dst->client;
+	res->addr = word->iov[0].addr;
+	res->client = word->client;
 	res->turn = nth;
-	ret = e->ops->atomic(e->ctx, dst->client, res->addr, b->atomic_op, b->compare_add, b->swap,
+	ret = e->ops->atomic(e->ctx, word->client, res->addr, b->atomic_op, b->compare_add, b->swap,
 			     res, (u64)qp->qpn << 32 | b->psn << 1 | 1);
 	if (ret == -EFAULT_DST)
 		res->begun = 0;
