@@ -35,6 +35,7 @@
 #include "emulator/transport/straight.h"
 #include "emulator/transport/straight_commit.h"
 #include "emulator/transport/straight_take.h"
+#include "emulator/transport/wqe.h"
 
 /* Copy @len bytes, not 0, to one cache line. Return: false: to be copied in another way. */
 straight_inline bool straight_copy_line(struct engine *e, u32 owner, u64 addr, const void *from,
@@ -243,8 +244,7 @@ static __attribute__((noinline)) bool straight_send_rare(struct engine *e, struc
 		return false;
 	if (op == WR_RDMA_READ)
 		return straight_read(e, qp, peer, seg, slot);
-	return (op == WR_ATOMIC_FETCH_AND_ADD || op == WR_ATOMIC_CMP_AND_SWP) &&
-	       straight_atomic(e, qp, peer, seg, slot, op);
+	return wqe_is_atomic(op) && straight_atomic(e, qp, peer, seg, slot, op);
 }
 
 bool straight_send(struct engine *e, struct hca_qp *qp, struct seg_hdr *seg)

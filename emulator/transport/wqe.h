@@ -33,11 +33,16 @@ struct wqe_op {
 };
 extern const struct wqe_op wqe_ops[WR_COUNT];
 
+/** wqe_is_atomic() - FETCH_AND_ADD or CMP_AND_SWP, whose response has what the word was. */
+static inline bool wqe_is_atomic(u32 opcode)
+{
+	return opcode == WR_ATOMIC_CMP_AND_SWP || opcode == WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /** wqe_has_result() - READ or atomic: the response has data for the scatter list. */
 static inline bool wqe_has_result(u32 opcode)
 {
-	return opcode == WR_RDMA_READ || opcode == WR_ATOMIC_CMP_AND_SWP ||
-	       opcode == WR_ATOMIC_FETCH_AND_ADD;
+	return opcode == WR_RDMA_READ || wqe_is_atomic(opcode);
 }
 
 /**
@@ -53,8 +58,7 @@ static inline bool wqe_is_rd(u32 opcode)
 /** wqe_response_op() - the burst that answers a request of wqe_is_rd(). */
 static inline u8 wqe_response_op(u32 opcode)
 {
-	return opcode == WR_ATOMIC_CMP_AND_SWP || opcode == WR_ATOMIC_FETCH_AND_ADD ? BOP_ATOMIC_ACK
-										    : BOP_READ_RESP;
+	return wqe_is_atomic(opcode) ? BOP_ATOMIC_ACK : BOP_READ_RESP;
 }
 
 /* --- wqe.c --- */

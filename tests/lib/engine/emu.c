@@ -275,7 +275,7 @@ void emu_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o, struct e
 void emu_pair(struct emu *m, const struct emu_qp *qa, const struct emu_qp *qb,
 	      const struct emu_conn *o)
 {
-	u32 port_b = o->port_b ? o->port_b : 1;
+	u32 port_b = emu_port_b(o);
 
 	to_rts(m, qa, qb, o->psn_a, o->psn_b, 1, port_b, o);
 	to_rts(m, qb, qa, o->psn_b, o->psn_a, port_b, 1, o);
@@ -363,7 +363,7 @@ void emu_reconnect(struct emu *m, struct emu_qp *q, const struct emu_qp *peer, u
 	q->sq_prod = q->rq_prod = 0;
 	publish(m, q, q->sq, 0);
 	publish(m, q, q->rq, 0);
-	to_rts(m, q, peer, psn, o->psn_b, 1, o->port_b ? o->port_b : 1, o);
+	to_rts(m, q, peer, psn, o->psn_b, 1, emu_port_b(o), o);
 }
 
 void emu_ring(struct emu *m, struct emu_qp *q)

@@ -118,6 +118,12 @@ struct emu_conn {
 
 extern const struct emu_conn emu_conn_defaults;
 
+/** emu_port_b() - the port of a connection's second QP. */
+static inline u32 emu_port_b(const struct emu_conn *o)
+{
+	return o->port_b ? o->port_b : 1;
+}
+
 /** emu_new() - an HCA with one device and EMU_CLIENTS clients. */
 struct emu *emu_new(u64 seed);
 void emu_free(struct emu *m);

@@ -4,17 +4,17 @@
  *
  * Two processes with the same addresses do the same random work. In one of them the wire carries
  * each burst at once, so that the straight line never applies. After each piece of work both take
- * digests of everything that the engine has written: HCA memory but for the record of the last
- * commit, the clients' rings and events, and their memory.
+ * digests of what the engine has written (state_digest.h).
  */
-#include "emulator/port_counter.h"
 #include "emulator/ring.h"
 #include "emulator/transport/qp_timer.h"
 #include "emulator/transport/straight.h"
 #include "emulator/transport/wire.h"
+#include "emulator/transport/wqe.h"
 #include "emulator/verbs/port.h"
 #include "tests/lib/c/cu.h"
 #include "tests/lib/engine/emu.h"
+#include "tests/unit/emulator/transport/state_digest.h"
 #include "tests/unit/emulator/transport/typed_pair.h"
 
 #include <stdlib.h>
@@ -31,14 +31,7 @@
 
 #define SRQ_LIMIT_MASK 2u /* IBV_SRQ_LIMIT */
 
-enum part { PART_HCA, PART_QP, PART_CQ, PART_PORT, PART_JOURNAL, PART_RING, PART_MEM, PARTS };
-
-static const char *const part_names[PARTS] = { "HCA",	  "QPs",   "CQs",   "port",
-					       "journal", "rings", "memory" };
-
-/* One piece of work's digests; and by whose engine bursts are carried in a wire's place. */
-typedef u64 digests[PARTS];
-static struct engine *running;
+static struct engine *running; /* whose engine carries bursts in a wire's place */
 
 static struct emu *m;
 static struct emu_qp q[2];
@@ -64,73 +57,6 @@ static u32 pick(u32 n)
 static bool chance(u32 percent)
 {
 	return pick(100) < percent;
-}
-
-/* --- digests ---------------------------------------------------------------------------------- */
-
-static u64 digest(u64 h, const void *data, size_t n)
-{
-	const u8 *p = data;
-	u64 w;
-
-	for (; n; n -= min_u64(n, 8), p += 8) {
-		w = 0;
-		memcpy(&w, p, min_u64(n, 8));
-		h = (h ^ w) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 29;
-	}
-	return h;
-}
-
-/* When the client's index was read last makes no difference. */
-static u64 digest_cq(u64 h, const struct hca_cq *cq)
-{
-	struct hca_cq c = *cq;
-
-	c.cons = 0;
-	return digest(h, &c, sizeof(c));
-}
-
-static void digest_hca(digests d)
-{
-	struct hca *h = m->hca;
-	struct hca_dev dev;
-	u32 i;
-
-	hca_dev_snapshot(h, 0, &dev);
-	d[PART_PORT] = digest(0, &dev, sizeof(dev));
-	d[PART_QP] = d[PART_CQ] = 0;
-	for (i = 0; i < 2; i++) {
-		d[PART_QP] = digest(d[PART_QP], &h->qp[q[i].slot], sizeof(h->qp[0]));
-		d[PART_CQ] = digest_cq(d[PART_CQ], &h->cq[q[i].scq.index]);
-		d[PART_CQ] = digest_cq(d[PART_CQ], &h->cq[q[i].rcq.index]);
-	}
-	d[PART_HCA] = digest(0, h->client, EMU_CLIENTS * sizeof(h->client[0]));
-	d[PART_HCA] = digest(d[PART_HCA], h->srq, h->tab[TAB_SRQ].high * sizeof(h->srq[0]));
-	d[PART_HCA] = digest(d[PART_HCA], h->mr, h->tab[TAB_MR].high * sizeof(h->mr[0]));
-	d[PART_HCA] = digest(d[PART_HCA], h->pending_clients, sizeof(h->pending_clients));
-	d[PART_HCA] = digest(d[PART_HCA], h->timer_bits, sizeof(h->timer_bits));
-	d[PART_HCA] = digest(d[PART_HCA], &h->next_deadline, sizeof(h->next_deadline));
-	d[PART_JOURNAL] = digest(0, h->error, sizeof(h->error[0]) * min_u64(h->error_seq, 64));
-	d[PART_JOURNAL] = digest(d[PART_JOURNAL], &h->journal_nth, sizeof(h->journal_nth));
-}
-
-static void digest_take(digests d)
-{
-	const struct emu_client *c;
-
-	digest_hca(d);
-	d[PART_RING] = d[PART_MEM] = 0;
-	for (c = m->c; c < m->c + 2; c++) {
-		const u8 *seg = (const u8 *)c->seg;
-
-		d[PART_RING] = digest(d[PART_RING], &c->seg->db_any, sizeof(c->seg->db_any));
-		d[PART_RING] = digest(d[PART_RING], c->seg->chan, 4 * sizeof(c->seg->chan[0]));
-		d[PART_RING] = digest(d[PART_RING], seg + rings[c->id], c->heap - rings[c->id]);
-		d[PART_RING] = digest(d[PART_RING], seg + EMU_EVENTS, 4096);
-		d[PART_RING] = digest(d[PART_RING], &c->notified, sizeof(c->notified));
-		d[PART_MEM] = digest(d[PART_MEM], c->mem, AREA);
-	}
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
@@ -271,22 +197,14 @@ static void name_peer(struct sq_wqe *w, const struct emu_qp *to)
 		w->ah++;
 }
 
-static bool is_atomic(u32 op)
-{
-	return op == WR_ATOMIC_FETCH_AND_ADD || op == WR_ATOMIC_CMP_AND_SWP;
-}
-
 /* Some compare with what the word is; now and then it is not aligned. */
-static void name_word(struct sq_wqe *w, const struct emu_client *to)
+static void name_word(struct sq_wqe *w)
 {
-	u8 *word;
-
 	if (!chance(2))
 		w->remote_addr &= ~7ull;
-	word = to->mem + (w->remote_addr - (u64)(uintptr_t)to->mem);
 	w->compare_add = chance(50) ? pick(~0u) : 0;
 	if (chance(50))
-		memcpy(&w->compare_add, word, sizeof(w->compare_add));
+		memcpy(&w->compare_add, (void *)(uintptr_t)w->remote_addr, sizeof(u64));
 	w->swap = emu_rnd(&rnd);
 }
 
@@ -299,7 +217,7 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 
 	if (before >= from->sq_depth)
 		return;
-	if (is_atomic(op))
+	if (wqe_is_atomic(op))
 		len = chance(90) ? 8 : chance(80) ? 8 + pick(9) : pick(8);
 	if (op == WR_RDMA_WRITE && len == 1)
 		len = 2;
@@ -311,12 +229,13 @@ static void post_send(struct emu_qp *from, struct emu_qp *to)
 		w->remote_addr |= LINE - 1;
 	else if (chance(60)) /* a small one within one line, which takes the short copy */
 		w->remote_addr &= ~(u64)(LINE - 1);
-	if (is_atomic(op))
-		name_word(w, &m->c[to->client]);
+	if (wqe_is_atomic(op))
+		name_word(w);
 	w->imm = pick(1u << 30);
 	w->send_flags = (u8)((chance(70) ? SEND_SIGNALED : 0) | (chance(20) ? SEND_SOLICITED : 0) |
 			     (chance(5) ? SEND_FENCE : 0));
-	if (len > 8 && (op == WR_RDMA_READ || is_atomic(op)) && chance(20)) { /* to two pieces */
+	if (len > 8 && (op == WR_RDMA_READ || wqe_is_atomic(op)) &&
+	    chance(20)) { /* to two pieces */
 		w->num_sge = 2;
 		w->sge[0].len = len / 3;
 		w->sge[1] = w->sge[0];
@@ -439,7 +358,7 @@ static void walk(u32 seed, digests *log)
 	connect_pair(seed);
 	for (i = 0; i < WORKS; i++) {
 		work(seed);
-		digest_take(log[i]);
+		digest_take(m, q, rings, AREA, log[i]);
 	}
 }
 

@@ -37,7 +37,7 @@ static inline void typed_xrc(struct emu *m, u32 a, u32 b, struct emu_conn *o, st
 static inline void typed_connect(struct emu *m, u32 a, u32 b, const struct emu_conn *o,
 				 struct emu_qp q[2], u32 ah[2])
 {
-	u32 port_b = o->port_b ? o->port_b : 1;
+	u32 port_b = emu_port_b(o);
 	struct emu_conn c = *o;
 
 	if (o->type == QPT_XRC_SEND) {
