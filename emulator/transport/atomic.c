@@ -47,8 +47,7 @@ int atomic_execute(struct engine *e, struct hca_qp *qp, const struct burst *b,
 		ret = atomic_find_out(e, qp, res, nth);
 	if (ret || res->nth == nth)
 		return ret;
-	res->nth = 0;
-	res->begun = 0;
+	atomic_forget(qp);
 	res->psn = b->psn;
 	res->addr = word->iov[0].addr;
 	res->client = word->client;

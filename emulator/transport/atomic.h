@@ -14,8 +14,8 @@ static inline struct atomic_res *atomic_next(struct hca_qp *qp)
 }
 
 /**
- * atomic_forget() - what sends requests to the QP begins anew: one that a dead holder has executed,
- * and not committed, does not come again.
+ * atomic_forget() - the QP's next atomic is a new one, not one that a dead holder has executed, and
+ * not committed.
  */
 static inline void atomic_forget(struct hca_qp *qp)
 {

@@ -277,8 +277,11 @@ static void qp_enter_reset(struct engine *e, struct hca_qp *qp)
 	qp_clear(e, qp);
 }
 
-/* Give the connection its ordinal: the peer's, if the peer was in RTR first. */
-static void qp_number_connection(struct hca *hca, struct hca_qp *qp)
+/*
+ * Give the connection its ordinal: the peer's, if the peer was in RTR first. That may have been
+ * connected with this QP before, and then waits for no request of that time.
+ */
+static void qp_begin_connection(struct hca *hca, struct hca_qp *qp)
 {
 	struct hca_qp *peer = hca_qp_by_num(hca, qp->attr.dest_qpn);
 
@@ -311,7 +314,7 @@ static void qp_enter_state(struct engine *e, struct hca_qp *qp, u32 from, u32 to
 		qp->attr.rnr_retry = SRD_RNR_RETRY;
 	if (from == QPS_INIT && to == QPS_RTR) {
 		qp->resp.epsn = qp->attr.rq_psn;
-		qp_number_connection(e->hca, qp);
+		qp_begin_connection(e->hca, qp);
 		journal_note_peer(e->hca, qp);
 	}
 	if (from == QPS_RTR && to == QPS_RTS) {
