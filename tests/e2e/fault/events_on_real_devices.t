@@ -44,7 +44,7 @@ limit "$R" fault add --fabric counts "event QP_FATAL device=rdmaemu0 must-fire" 
 has_two() {
 	[ "$(hits counts)" = "[0, 0, 0, 0, 0, 0, 1]" ]
 }
-check "one hit, of two queue pairs" wait_for 60 has_two
+check "one hit, of two queue pairs" wait_for 20 has_two
 limit "$R" fault add --fabric counts "event IBV_EVENT_CLIENT_REREGISTER" >/dev/null
 wait $program
 is "the journal says which rule has raised it" \
