@@ -101,18 +101,6 @@ cm_both() {
 	return 1
 }
 
-# in_time COMMAND... - runs COMMAND, both sides of perftest with -R, again while the client comes too early: it connects
-# twice, and does not wait until the server listens for the second time (8; of a datagram's service, 1). On a busy
-# machine one attempt in five comes too early.
-in_time() {
-	local i
-	for ((i = 0; i < 12; i++)); do
-		"$@" && return
-		grep -Eq 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)\.' "$TEST_DIR/client.out" || return
-	done
-	"$@"
-}
-
 # cmtime_both COUNT SERVER_ADDRESS CLIENT_ADDRESS - cmtime makes COUNT connections. From rdma-core 52 on it also
 # connects without queue pairs, and invents their numbers from -q on: the sides need different ones, since one device
 # refuses a number that another connection has (STALE_CONN, as ib_cm does). From 60 on the sides are peers, which find

@@ -70,7 +70,7 @@ check "rping by address" both "rping -s -p PORT -C 20 -V" "rping -c -p PORT -C 2
 check "rping by IPv6 address" both "rping -s -p PORT -a ::0 -C 20 -V" "rping -c -p PORT -C 20 -V -a fd77::1"
 check "rping by name" both "rping -s -p PORT -C 20 -V" "rping -c -p PORT -C 20 -V -a a"
 CLIENT_ENV='' check "rping from the host" both "rping -s -p PORT -C 2" "rping -c -p PORT -C 2 -a a"
-check "ib_send_bw -R by name" both "ib_send_bw -F -R -n 100 -p PORT" "ib_send_bw -F -R -n 100 -p PORT a"
+check "ib_send_bw -R by name" in_time both "ib_send_bw -F -R -n 100 -p PORT" "ib_send_bw -F -R -n 100 -p PORT a"
 
 # Port numbers are the node's: b listens at the one that a listens at.
 same_port() {

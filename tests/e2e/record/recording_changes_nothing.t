@@ -130,7 +130,7 @@ for c in "rping -C 20 -v" "ucmatose -C 20" "ib_send_bw -n 1000 -R"; do
 	ucmatose*) args=("$c -p $n" "$c -p $n -s $ADDR") ;;
 	*) args=("$c -p $n" "$c -p $n $ADDR") ;;
 	esac
-	if check "$c" with_clock cm_sides "$TEST_DIR/cm" "$n" "${args[@]}"; then
+	if check "$c" with_clock in_time cm_sides "$TEST_DIR/cm" "$n" "${args[@]}"; then
 		check "$c: lines read back" reads_back "$TEST_DIR/cm"
 		check "$c: the trace is whole" limit "$RDMAEMU" trace stat "$TEST_DIR/cm"
 	fi
