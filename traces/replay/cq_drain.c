@@ -6,6 +6,7 @@
 #include "traces/replay/objects.h"
 #include "traces/replay/poll.h"
 #include "traces/replay/replay.h"
+#include "traces/replay/unreceived.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static void rp_cq_keep(struct rp_prog *g, struct rp_cq *cq, const struct ibv_wc 
 	e->qp = rp_qp_find(g, wc->qp_num);
 	e->reported = false;
 	e->next = NULL;
+	rp_unreceived_note(g, e->qp, wc);
 	*cq->last = e;
 	cq->last = &e->next;
 }

@@ -66,6 +66,17 @@ void *rp_obj(const struct rp_prog *g, enum vobj kind, uint32_t ord)
 	return ord < g->n_obj[kind] ? __atomic_load_n(&g->obj[kind][ord], __ATOMIC_ACQUIRE) : NULL;
 }
 
+uint32_t rp_obj_find(const struct rp_prog *g, enum vobj kind, const void *obj)
+{
+	uint32_t i;
+
+	/* The latest one: addresses are reused. */
+	for (i = g->n_obj[kind]; i-- > 1;)
+		if (rp_obj(g, kind, i) == obj)
+			return i;
+	return 0;
+}
+
 uint32_t rp_qp_find(struct rp_prog *g, uint32_t qpn)
 {
 	struct rp_made *made = g->w->made[g->nth][RP_QP];
@@ -142,20 +153,11 @@ static void objects_env_bind(void *arg, enum vobj kind, uint32_t ord, void *obj)
 	__atomic_store_n(&g->obj[kind][ord], obj, __ATOMIC_RELEASE);
 }
 
-/*
- * Returns the ordinal that objects_env_bind() gave to an object: the latest one, since addresses
- * are reused.
- */
+/* Returns the ordinal that objects_env_bind() gave to an object. */
 static uint32_t objects_env_name(void *arg, enum vobj kind, const void *obj, bool fresh)
 {
-	struct rp_prog *g = ((struct rp_thread *)arg)->prog;
-	uint32_t i;
-
 	(void)fresh;
-	for (i = g->n_obj[kind]; i-- > 1;)
-		if (rp_obj(g, kind, i) == obj)
-			return i;
-	return 0;
+	return rp_obj_find(((struct rp_thread *)arg)->prog, kind, obj);
 }
 
 static struct ibv_device *objects_env_device(void *arg, const char *text)

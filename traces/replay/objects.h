@@ -7,6 +7,8 @@
 
 int rp_objects_init(struct rp_prog *g);
 void *rp_obj(const struct rp_prog *g, enum vobj kind, uint32_t ord);
+/** rp_obj_find() - the ordinal of an object; 0: none. */
+uint32_t rp_obj_find(const struct rp_prog *g, enum vobj kind, const void *obj);
 /** rp_qp_find() - the ordinal of the QP with that number in this run; 0: none. */
 uint32_t rp_qp_find(struct rp_prog *g, uint32_t qpn);
 /** rp_env() - callbacks for the parser and the walker of calls. */

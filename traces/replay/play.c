@@ -14,6 +14,7 @@
 #include "traces/replay/replay.h"
 #include "traces/replay/shared.h"
 #include "traces/replay/turn.h"
+#include "traces/replay/unreceived.h"
 #include "traces/replay/world.h"
 
 #include <errno.h>
@@ -27,13 +28,22 @@
 /* How much longer a call may take than waits that report themselves. */
 #define GRACE_NS 5000000000ULL
 
+static bool play_sends(struct rp_thread *t, const struct vt_rec *rec)
+{
+	if (!(rec->kind == VT_WR ? rp_play_post_wr(t, rec) : rp_play_post_send(t, rec)))
+		return false;
+	rp_unreceived_await(t, rec);
+	return true;
+}
+
 static bool play_record(struct rp_thread *t, const struct vt_rec *rec)
 {
 	switch ((enum vt_kind)rec->kind) {
 	case VT_CALL:
 		return rp_play_call(t, rec);
 	case VT_POST_SEND:
-		return rp_play_post_send(t, rec);
+	case VT_WR:
+		return play_sends(t, rec);
 	case VT_POST_RECV:
 	case VT_POST_SRQ:
 	case VT_POST_WQ:
@@ -42,8 +52,6 @@ static bool play_record(struct rp_thread *t, const struct vt_rec *rec)
 		return rp_play_post_ops(t, rec);
 	case VT_DM:
 		return rp_play_dm(t, rec);
-	case VT_WR:
-		return rp_play_post_wr(t, rec);
 	case VT_POLL:
 		return rp_play_poll(t, rec);
 	case VT_NOTIFY:
@@ -155,7 +163,7 @@ static int program_prepare(struct rp_prog *g, struct vt_error *err)
 		ret = rp_memory_init(g, err);
 	else
 		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
-	if (!ret && rp_places_init(g)) {
+	if (!ret && (rp_places_init(g) || rp_unreceived_init(g))) {
 		snprintf(err->text, sizeof(err->text), "p%u: no memory", g->p->num);
 		ret = -ENOMEM;
 	}

@@ -28,6 +28,7 @@ own app_cm_reject local
 own app_cq_queue 0
 own app_qp_stress 4 20
 own app_qp_lucky
+REPLAYS=3 own app_qp_late_receive
 for name in send_odd psn_wrap ud_send read_3k cmp_swap rnr_fail nak_access; do
 	own app_qp_exchange remote $name
 done

@@ -7,5 +7,6 @@
 in_one app app_qp_errors local
 app app_qp_errors remote
 in_one app app_qp_retry local
+in_one app app_qp_late_receive
 app app_qp_retry remote
 done_testing
