@@ -164,8 +164,8 @@ struct rp_prog {
 	struct rp_file *file; /* of XRC domains */
 	struct rp_places
 		*places; /* where receives land; NULL: the record has no CRCs of received data */
-	struct rp_unreceived *unreceived; /* sends that failed for want of a receive */
-	size_t n_unreceived;
+	struct rp_sent *sent; /* completions of sends: unreceived.c */
+	size_t n_sent;
 	struct rp_aside *aside; /* events that came early */
 	struct rp_tag *tag[RP_TAG_LISTS];
 	uint32_t running;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A receive that is posted after a SEND has run out of RNR retries is too late, and stays posted,
- * also where the sender sees that only later.
+ * also where the sender sees that only later; one that comes in time is not.
  *	app_qp_late_receive
  */
 #include "tests/lib/c/vb.h"
@@ -38,6 +38,13 @@ static bool take_event(void)
 	return true;
 }
 
+static void connect_both(const struct vb_spec *spec)
+{
+	if (vb_create(s, 0, spec) || vb_create(s, 1, spec) || vb_connect(s, 0, s, 1, spec) ||
+	    vb_connect(s, 1, s, 0, spec))
+		die("QPs do not connect");
+}
+
 /* @ops: 0: the SEND is posted with ibv_post_send(); else these of ibv_wr_*() */
 static void test_late(uint64_t ops, const char *how)
 {
@@ -48,9 +55,7 @@ static void test_late(uint64_t ops, const char *how)
 	spec.ops = ops;
 	spec.rnr_retry = 2;
 	spec.min_rnr = 20; /* 10.24 ms */
-	if (vb_create(s, 0, &spec) || vb_create(s, 1, &spec) || vb_connect(s, 0, s, 1, &spec) ||
-	    vb_connect(s, 1, s, 0, &spec))
-		die("QPs do not connect");
+	connect_both(&spec);
 	ok(!arm() && !vb_send(s, 0, ops != 0, &wr), "%s: a SEND is posted", how);
 	ok(has_failed_unseen(), "%s: it completes", how);
 	ok(!vb_recv1(s, 1, RECV, s->buf + 4096, 64), "%s: its receive is posted", how);
@@ -61,12 +66,44 @@ static void test_late(uint64_t ops, const char *how)
 	vb_destroy(s, 1);
 }
 
+/* Post two SENDs and one receive. Return: whether that came in time for the first. */
+static bool one_of_two(void)
+{
+	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
+	struct vb_wr wr = vb_wr(IBV_WR_SEND, SEND, s, s->buf, 64), next = wr;
+	struct ibv_wc wc;
+	bool good;
+
+	next.wr_id = SEND + 1;
+	spec.rnr_retry = 6;
+	spec.min_rnr = 25; /* 61.44 ms */
+	connect_both(&spec);
+	good = !vb_send(s, 0, false, &wr) && !vb_send(s, 0, false, &next) &&
+	       !vb_recv1(s, 1, RECV, s->buf + 4096, 64) && vb_poll(s, 0, VB_SCQ, VB_WAIT, &wc) &&
+	       wc.status == IBV_WC_SUCCESS &&
+	       vb_status(s, 0, VB_SCQ, SEND + 1, IBV_WC_RNR_RETRY_EXC_ERR) &&
+	       !vb_recv1(s, 1, RECV + 1, s->buf + 4096, 64);
+	vb_destroy(s, 0);
+	vb_destroy(s, 1);
+	return good;
+}
+
+static void test_one_of_two(void)
+{
+	int tries = 0;
+
+	while (!one_of_two() && tries < 20)
+		tries++;
+	ok(tries < 20, "of two SENDs, one gets the receive");
+}
+
 int main(void)
 {
 	s = vb_local();
 	vb_open(s);
 	test_late(0, "ibv_post_send");
 	test_late(IBV_QP_EX_WITH_SEND, "ibv_wr_send");
+	test_one_of_two();
 	vb_close(s);
 	return tap_failed != 0;
 }
