@@ -53,7 +53,7 @@ both_sides() {
 	$CLIENT_ON run "${NODE_B[@]}" -- $3 >"$TEST_DIR/client.out" 2>&1 </dev/null || c=$?
 	did_well $c "$TEST_DIR/client.out" && c=0
 	[ $c = 0 ] || sleep 0.2
-	[ $c = 0 ] || kill $server 2>/dev/null || :
+	[ $c = 0 ] || end_job $server
 	wait $server || s=$?
 	[ $c = 0 ] && did_well $s "$TEST_DIR/server.out" && return 0
 	echo "server: status $s"

@@ -90,6 +90,13 @@ limit() {
 	timeout --foreground -k 5 "$LIMIT" "$@"
 }
 
+# end_job PID - end a command that a function runs in the background: the subshell around it would not pass a signal on
+end_job() {
+	local command
+	command=$(pgrep -P "$1" | head -n 1)
+	kill "${command:-$1}" 2>/dev/null || :
+}
+
 # rdmaemu_refuses VERB NAME STATUS WORDS ARGS... - `rdmaemu VERB ARGS...` ends with that status and prints
 # one line on stderr that contains these words
 rdmaemu_refuses() {

@@ -70,7 +70,7 @@ mckey_across() {
 	receiver=$!
 	wait_for 20 grep -q "receiving data transfers\|initiating data transfers" "$TEST_DIR/server.out" &&
 		"${SEND_BY:-on_b}" run -- mckey -m "$group" -b "$b" "$@" -s >"$TEST_DIR/client.out" 2>&1 || ret=1
-	[ $ret = 0 ] || kill $receiver
+	[ $ret = 0 ] || end_job $receiver
 	wait $receiver && [ $ret = 0 ] && return
 	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
 	on_a status --json | json "d['wires']"

@@ -374,7 +374,7 @@ is "one node: what comes and goes there" "$(look "$CAP" 'Counter(p.iface for p i
 	"[('c/rdmaemu0/1', 10), ('a/rdmaemu0/1', 10)]"
 fresh
 start "$CAP"
-pair_run ib_send_bw -D 5 -s 4096 -m 1024 >"$TEST_DIR/bw.out" 2>&1 &
+pair_run ib_send_bw -D 60 -s 4096 -m 1024 >"$TEST_DIR/bw.out" 2>&1 &
 pair=$!
 wait_for 20 reaches packets 1001
 limit "$RDMAEMU" port down

@@ -74,7 +74,7 @@ group() {
 	on_a run --node m1 -- mckey -m 239.9.9.9 -b "$addr1" -s >"$TEST_DIR/client.out" 2>&1
 	[ "$2" = waits ] || wait $s
 	STATUS=$?
-	[ "$2" != waits ] || { sleep 0.3 && kill -0 $s 2>/dev/null && STATUS=waits && kill $s; }
+	[ "$2" != waits ] || { sleep 0.3 && kill -0 $s 2>/dev/null && STATUS=waits && end_job $s; }
 	wait $s 2>/dev/null
 	GROUP="$STATUS $(hits on_a)"
 	on_a fault clear

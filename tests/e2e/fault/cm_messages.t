@@ -25,7 +25,7 @@ ping() {
 	STATUS=$?
 	did_well $STATUS "$TEST_DIR/client" && STATUS=0
 	OUT=$(cat "$TEST_DIR/client")
-	[ $STATUS = 0 ] || kill $pid 2>/dev/null
+	[ $STATUS = 0 ] || end_job $pid
 	wait $pid 2>/dev/null
 	LOG=$("$R" log -v)
 }

@@ -109,8 +109,7 @@ signalled() {
 	real --fabric signals --scenario rules -- sh -c 'echo $$ >pid; exec "$@"' sh ./signals "$@" >out 2>&1 &
 	job=$!
 	wait_for 30 grep -q ready out
-	# It waits soon.
-	sleep 0.3
+	wait_for 30 grep -q '^State:.S' "/proc/$(cat pid)/status"
 	kill -USR1 "$(cat pid)"
 	wait_for 30 grep -q "^\." out
 	limit "$R" fault add event IBV_EVENT_CLIENT_REREGISTER >/dev/null

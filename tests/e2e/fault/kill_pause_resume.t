@@ -76,7 +76,7 @@ fault add 'p: pause program=ibv_asyncwatch'
 check "paused again" wait_for 10 is_state "$PID" T
 fault remove p
 check "who removes the rule resumes" wait_for 10 is_state "$PID" S
-fault add "p: pause pid=$PID for=3s"
+fault add "p: pause pid=$PID for=$((5 + PATIENCE))s"
 check "for a while" wait_for 10 is_state "$PID" T
 check "and no longer" wait_for 10 is_state "$PID" S
 is "a hit" "$(hits)" 1

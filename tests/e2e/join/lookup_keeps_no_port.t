@@ -45,6 +45,13 @@ looks_up() {
 }
 check "a process of A looks it up" wait_for 20 looks_up
 is "it has a socket for its query only" "$(cat "$TEST_DIR/sockets")" 1
+# A lookup that has just begun goes on for ten seconds.
+child=$(pgrep -P "$pid" | head -n 1)
+is_another() {
+	[ "$(pgrep -P "$pid" | head -n 1)" != "$child" ]
+}
+wait_for 20 is_another
+wait_for 20 pgrep -P "$pid"
 child=$(pgrep -P "$pid" | head -n 1)
 check "A stops" on_a fabric stop
 check "the lookup goes on" test -d "/proc/$child"

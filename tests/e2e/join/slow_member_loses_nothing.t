@@ -42,7 +42,8 @@ stopped_within() {
 	pair=$!
 	wait_for 20 carried $((before + 200)) || return
 	kill -STOP "$slow"
-	sleep 3
+	# Longer than all retries of perftest, and less than after what a member is taken for dead.
+	sleep 2
 	kill -CONT "$slow"
 	wait $pair
 }

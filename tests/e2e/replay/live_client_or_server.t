@@ -28,7 +28,7 @@ record() {
 as() {
 	local dir=$1 program=$2
 	shift 2
-	limit "$RDMAEMU" replay "$TEST_DIR/$dir" --as "$program" "${IGNORE[@]}" --timeout $((60 * SLOW)) -- "$@" </dev/null
+	limit "$RDMAEMU" replay "$TEST_DIR/$dir" --as "$program" "${IGNORE[@]}" --timeout $((60 * SLOW * PATIENCE)) -- "$@" </dev/null
 }
 IGNORE=()
 
@@ -72,7 +72,7 @@ differs "a client that ends sooner" "has ended with" rping p1 rping -c -a $S -C 
 json_alone() {
 	local want=$1 status=0
 	shift
-	limit "$RDMAEMU" replay --json "$TEST_DIR/rping" --as p1 --timeout $((60 * SLOW)) -- sh -c "$1" \
+	limit "$RDMAEMU" replay --json "$TEST_DIR/rping" --as p1 --timeout $((60 * SLOW * PATIENCE)) -- sh -c "$1" \
 		>"$TEST_DIR/out" 2>"$TEST_DIR/err" </dev/null || status=$?
 	cat "$TEST_DIR/out" "$TEST_DIR/err"
 	{ [ $status = "$want" ] || { [ "$want" = 0 ] && did_well $status "$TEST_DIR/err"; }; } && ! grep -qx 'a word of its own' "$TEST_DIR/out" &&
@@ -153,7 +153,7 @@ soon() {
 	out=$(limit "$RDMAEMU" replay "$TEST_DIR/rping" --as "$program" --timeout 300 -- "$@" 2>"$TEST_DIR/err" </dev/null) || status=$?
 	echo "status $status after $((SECONDS - since)) s: $out"
 	cat "$TEST_DIR/err"
-	[ $status = "$want" ] && [ $((SECONDS - since)) -lt $((30 * SLOW)) ] || return
+	[ $status = "$want" ] && [ $((SECONDS - since)) -lt $((150 * SLOW)) ] || return
 	if [ $want = 1 ]; then
 		[ "$(wc -l <<<"$out")" = 1 ] && grep -qE -- "$line" <<<"$out"
 	else

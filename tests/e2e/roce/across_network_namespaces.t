@@ -53,7 +53,7 @@ check "ib_write_bw -c UC" across ib_write_bw -c UC -x $GID -s 4096 -n 100
 
 # Enough for several holdings of the engine: ACKs come while more is sent, and no timer may take them for lost.
 for size in 4096 65536; do
-	check "ib_send_bw -q 16 -s $size" across_once ib_send_bw -x $GID -s $size -n 200 -q 16
+	check "ib_send_bw -q 16 -s $size" across ib_send_bw -x $GID -s $size -n 200 -q 16
 done
 check "all datagrams were good" wires_have_lost_nothing
 
@@ -62,7 +62,7 @@ beside_garbage() {
 	local garbage ret=0
 	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.2 192.0.2.1 3000 &
 	garbage=$!
-	across_once ibv_rc_pingpong -g $GID -n 300 -c || ret=1
+	across ibv_rc_pingpong -g $GID -n 300 -c || ret=1
 	wait $garbage || ret=1
 	return $ret
 }
@@ -139,15 +139,15 @@ has_cut() {
 }
 if command -v dumpcap >/dev/null && command -v editcap >/dev/null && command -v tshark >/dev/null; then
 	finished veth0 && finished veth1 "${IN_B[@]}"
-	check "a capture of SENDs is what the interface carries" captured ibv_rc_pingpong -g $GID -n 20 -c
+	check "a capture of SENDs is what the interface carries" steady captured ibv_rc_pingpong -g $GID -n 20 -c
 	check "tshark dissects them" dissects
 	check "their flow has a source port of its own" flow_port_right
-	check "a capture of READs is, too" captured ib_read_bw -x $GID -s 10000 -n 5
+	check "a capture of READs is, too" steady captured ib_read_bw -x $GID -s 10000 -n 5
 	check "tshark dissects those" dissects
-	check "and one of WRITEs" captured ib_write_bw -x $GID -s 100001 -n 5
+	check "and one of WRITEs" steady captured ib_write_bw -x $GID -s 100001 -n 5
 	check "the kernel has cut most of its packets out of bursts" has_cut 300
 	check "tshark dissects those, too" dissects
-	check "and one of datagrams" captured ibv_ud_pingpong -g $GID -n 20
+	check "and one of datagrams" steady captured ibv_ud_pingpong -g $GID -n 20
 	check "tshark dissects these" dissects
 else
 	skip "a capture is what the interface carries" "dumpcap, editcap and tshark are not installed"
@@ -156,8 +156,8 @@ fi
 # Both lose packets: requests, and the ACKs for which their windows wait.
 on_a fault add 'loss 2%' >/dev/null
 on_b fault add 'loss 2%' >/dev/null
-check "ib_write_bw with loss on both sides" across_once ib_write_bw -x $GID -n 5 -s 2097152
-check "ib_send_bw -b with loss on both sides" across_once ib_send_bw -x $GID -n 50 -q 4 -s 4096 -b
+check "ib_write_bw with loss on both sides" across ib_write_bw -x $GID -n 5 -s 2097152
+check "ib_send_bw -b with loss on both sides" across ib_send_bw -x $GID -n 50 -q 4 -s 4096 -b
 on_b fault clear >/dev/null
 
 printf 'node other\nwire roce veth0\n' >"$TEST_DIR/wire.topo"

@@ -57,8 +57,8 @@ counted() {
 	is "$name: the client's counters" "$(grown b | xargs)" "$at_b"
 }
 
-# A message at a time, of three packets; timeout 17 is half a second.
-lat="ib_send_lat -F -x 1 -m 1024 -n 50 -s 3000 -u 17"
+# A message at a time, of three packets; timeout 20 is four seconds, longer than a side waits for a CPU.
+lat="ib_send_lat -F -x 1 -m 1024 -n 50 -s 3000 -u 20"
 
 counted "nothing is injected" '' '' '' '' "$lat"
 is "what one has sent, the other has received" "$(of a_sent_pkts) $(of b_sent_pkts)" "$(of b_rcvd_pkts) $(of a_rcvd_pkts)"

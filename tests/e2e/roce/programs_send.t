@@ -60,9 +60,11 @@ served() {
 	on_a run -- rping -s -a 192.0.2.1 -C 20 >"$TEST_DIR/server.out" 2>&1 </dev/null &
 	server=$!
 	wait_for 20 cm_listens
-	"$@" run -- rping -c -a 192.0.2.1 -C 20 >"$TEST_DIR/client.out" 2>&1 </dev/null || ret=1
-	[ $ret = 0 ] || kill $server
-	wait $server && [ $ret = 0 ] && return
+	"$@" run -- rping -c -a 192.0.2.1 -C 20 >"$TEST_DIR/client.out" 2>&1 </dev/null || ret=$?
+	did_well $ret "$TEST_DIR/client.out" && ret=0
+	[ $ret = 0 ] || end_job $server
+	wait $server
+	did_well $? "$TEST_DIR/server.out" && [ $ret = 0 ] && return
 	cat "$TEST_DIR/server.out" "$TEST_DIR/client.out"
 	return 1
 }

@@ -57,8 +57,12 @@ stopped() {
 		for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 			sleep 0.2; kill -STOP $server; sleep 0.01; kill -CONT $server || exit
 		done
-		rping -c -a 10.77.0.1 -p "$0" -C 2 || exit
-		wait $server' "$(free_port)" >"$TEST_DIR/stopped" 2>&1
+		while rping -c -a 10.77.0.1 -p "$0" -C 2 >"$1" 2>&1; status=$?; grep -q "error 8" "$1" && kill -0 $server; do
+			sleep 0.2
+		done
+		cat "$1"
+		[ $status = 0 ] || exit $status
+		wait $server' "$(free_port)" "$TEST_DIR/stopped.client" >"$TEST_DIR/stopped" 2>&1
 	did_well $? "$TEST_DIR/stopped" && ! grep "Interrupted" "$TEST_DIR/stopped" && return
 	cat "$TEST_DIR/stopped"
 	return 1

@@ -27,10 +27,14 @@ sends() {
 }
 check 'packets are sent' wait_for 60 sends
 "$R" fault add 'some: drop opcode=SEND every=5000' 'never: drop opcode=MAD'
+has_hit() {
+	[ "$("$R" fault list --json | json "d['faults'][0]['hits'] > 0")" = True ]
+}
+check 'a rule hits' wait_for 60 has_hit
 
 # --- as text
 
-limit "$R" top --batch --count 3 --interval 300 >text
+limit "$R" top --batch --count 3 --interval 1500 >text
 is 'three samples' "$? $(grep -c '^rdmaemu top: fabric default, up ' text)" '0 3'
 is 'memory, all of which is lent' "$(grep -cE ' ([0-9.]+KB) registered, \1 lent, ' text)" 3
 is 'columns that fit 80' "$(grep -m 1 '^NODE' text | tr -s ' ')" 'NODE PROGRAM PID QP TYPE STATE SENT/s RCVD/s RETRY RNR FLY'
