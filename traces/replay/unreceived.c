@@ -36,8 +36,8 @@
  * the first three fields.
  * @polled: begin of its poll, a number of the trace's order
  * @polled_ns: when the poll ended
- * @failed: by IBV_WC_RNR_RETRY_EXC_ERR
- * @post: @failed: begin of its post if the replay waits there, or 0
+ * @post: of one that ran out of RNR retries: begin of its post if the replay waits there, or 0
+ * @status: enum ibv_wc_status
  * @came: the replay has it
  */
 struct rp_sent {
@@ -46,7 +46,7 @@ struct rp_sent {
 	uint64_t polled;
 	uint64_t polled_ns;
 	uint64_t post;
-	bool failed;
+	uint32_t status;
 	bool came;
 };
 
@@ -113,7 +113,7 @@ static int reader_add_sent(struct reader *r, const struct vt_rec *rec, const str
 						 .qp = wc->qp,
 						 .polled = rec->begin,
 						 .polled_ns = rec->t_end,
-						 .failed = wc->status == IBV_WC_RNR_RETRY_EXC_ERR };
+						 .status = wc->status };
 	return 0;
 }
 
@@ -148,13 +148,13 @@ static void reader_post(struct reader *r, const struct vt_rec *rec)
 
 	for (i = 0; i < post->bad; i++, wr = vt_wr_next(wr)) {
 		s = sent_find(r->g, post->obj, wr->wr_id, rec->begin);
-		if (s && !s->failed && s->polled > *latest)
+		if (s && s->status == IBV_WC_SUCCESS && s->polled > *latest)
 			*latest = s->polled;
 	}
 	for (i = 0, wr = vt_wr_first(rec); i < post->bad; i++, wr = vt_wr_next(wr)) {
 		s = sent_find(r->g, post->obj, wr->wr_id, rec->begin);
 		/* The last post of a work request before the poll is the one that failed. */
-		if (s && s->failed)
+		if (s && s->status == IBV_WC_RNR_RETRY_EXC_ERR)
 			s->post = *latest < rec->begin ? rec->begin : 0;
 	}
 }
@@ -205,7 +205,7 @@ void rp_unreceived_note(struct rp_prog *g, uint32_t qp, const struct ibv_wc *wc)
 		return;
 	for (s = sent_find(g, qp, wc->wr_id, 0);
 	     s && s < end && s->qp == qp && s->wr_id == wc->wr_id; s++) {
-		if (!s->failed || s->came)
+		if (s->status != IBV_WC_RNR_RETRY_EXC_ERR || s->came)
 			continue;
 		s->came = true;
 		return;

@@ -49,18 +49,21 @@ static void connect_both(const struct vb_spec *spec)
 static void test_late(uint64_t ops, const char *how)
 {
 	struct vb_spec spec = vb_spec_of(IBV_QPT_RC);
-	struct vb_wr wr = vb_wr(IBV_WR_SEND, SEND, s, s->buf, 64);
+	struct vb_wr wr[2] = { vb_wr(IBV_WR_SEND, SEND, s, s->buf, 64) };
 
+	wr[1] = wr[0];
+	wr[1].wr_id = SEND + 1;
 	spec.chan = true;
 	spec.ops = ops;
 	spec.rnr_retry = 2;
 	spec.min_rnr = 20; /* 10.24 ms */
 	connect_both(&spec);
-	ok(!arm() && !vb_send(s, 0, ops != 0, &wr), "%s: a SEND is posted", how);
-	ok(has_failed_unseen(), "%s: it completes", how);
-	ok(!vb_recv1(s, 1, RECV, s->buf + 4096, 64), "%s: its receive is posted", how);
+	ok(!arm() && !vb_sends(s, 0, ops != 0, wr, 2, NULL), "%s: two SENDs are posted", how);
+	ok(has_failed_unseen(), "%s: one completes", how);
+	ok(!vb_recv1(s, 1, RECV, s->buf + 4096, 64), "%s: a receive is posted", how);
 	ok(take_event() && vb_status(s, 0, VB_SCQ, SEND, IBV_WC_RNR_RETRY_EXC_ERR),
-	   "%s: the SEND has run out of RNR retries", how);
+	   "%s: the first has run out of RNR retries", how);
+	ok(vb_status(s, 0, VB_SCQ, SEND + 1, IBV_WC_WR_FLUSH_ERR), "%s: the other is flushed", how);
 	ok(vb_nothing(s, 1, VB_RCQ), "%s: the receive is still posted", how);
 	vb_destroy(s, 0);
 	vb_destroy(s, 1);
