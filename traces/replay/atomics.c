@@ -43,18 +43,10 @@ static struct rp_word *word_find_from(const struct rp_world *w, uint32_t prog, u
 				      uint64_t addr)
 {
 	struct rp_word key = { .prog = prog, .mr = mr, .addr = addr };
-	size_t low = 0, high = w->n_words, mid;
+	size_t i = rp_lower_bound(w->word, w->n_words, sizeof(*w->word), &key, word_compare);
 
-	while (low < high) {
-		mid = (low + high) / 2;
-		if (word_compare(&w->word[mid], &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < w->n_words && w->word[low].prog == prog && w->word[low].mr == mr
-		       ? &w->word[low]
-		       : NULL;
+	return i < w->n_words && w->word[i].prog == prog && w->word[i].mr == mr ? &w->word[i]
+										: NULL;
 }
 
 static bool wr_is_atomic(const struct vt_wr *wr)

@@ -26,6 +26,22 @@ int rp_for_each_wr(const struct rp_world *w,
 /** rp_index_read() - index all programs of the trace. Returns 0 or -ENOMEM. */
 int rp_index_read(struct rp_world *w);
 
+/** rp_lower_bound() - index of the first of @n sorted elements not before @key; @n: none. */
+static inline size_t rp_lower_bound(const void *base, size_t n, size_t size, const void *key,
+				    int (*compare)(const void *a, const void *b))
+{
+	size_t low = 0, high = n, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (compare((const uint8_t *)base + mid * size, key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /** rp_sort_array() - like qsort(3), but @base may be NULL if @n is 0. */
 static inline void rp_sort_array(void *base, size_t n, size_t size,
 				 int (*compare)(const void *a, const void *b))

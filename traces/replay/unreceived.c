@@ -73,18 +73,10 @@ static struct rp_sent *sent_find(const struct rp_prog *g, uint32_t qp, uint64_t 
 				 uint64_t after)
 {
 	const struct rp_sent want = { .wr_id = wr_id, .qp = qp, .polled = after };
-	size_t low = 0, high = g->n_sent, mid;
-	struct rp_sent *s;
+	size_t i = rp_lower_bound(g->sent, g->n_sent, sizeof(*g->sent), &want, sent_compare);
 
-	while (low < high) {
-		mid = (low + high) / 2;
-		if (sent_compare(&g->sent[mid], &want) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	s = g->sent + low;
-	return low < g->n_sent && s->qp == qp && s->wr_id == wr_id ? s : NULL;
+	return i < g->n_sent && g->sent[i].qp == qp && g->sent[i].wr_id == wr_id ? &g->sent[i]
+										 : NULL;
 }
 
 static int reader_mark_qp(struct reader *r, const struct vt_rec *rec, const struct vt_wc *wc)
