@@ -7,7 +7,8 @@
  * unmapped address is an error and not a crash. It stores the last word on its own.
  *
  * The helper copies without the engine token. No page changes its place under it, because it holds
- * the lock of libshim/lend meanwhile.
+ * the lock of libshim/lend meanwhile. The lock's owner may wait for the fabric process. When that
+ * has ended, the helper drops its job, because its thread is the one that notices.
  */
 #include "libshim/client/helper.h"
 
@@ -120,6 +121,13 @@ static int job_run(const struct helper_job *job)
 	return ret;
 }
 
+static bool fabric_lives(void)
+{
+	struct pollfd fd = { .fd = shim.sock, .events = POLLRDHUP };
+
+	return sys_poll_now(&fd, 1) <= 0;
+}
+
 void shim_helper_serve(int fd)
 {
 	struct helper_job *job = &shim.seg->job;
@@ -131,7 +139,8 @@ void shim_helper_serve(int fd)
 		return;
 	if (load_acquire(&job->state) != HELPER_BUSY)
 		return;
-	lend_lock(&before);
+	if (!lend_lock_while(&before, fabric_lives))
+		return;
 	job->result = job_run(job);
 	lend_unlock(&before);
 	__atomic_fetch_add(&jobs_done, 1, __ATOMIC_RELEASE);

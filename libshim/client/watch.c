@@ -79,9 +79,13 @@ static void token_seize(struct engine *e)
 	}
 }
 
+/*
+ * A thread that waits for the fabric process, or for the token that this had, may have the lock
+ * that lend_own_threads() takes. Before that nothing is written to memory that may be lent, except
+ * by the engine.
+ */
 static void watcher_fabric_gone(void)
 {
-	lend_own_threads(-1);
 	store_release(&shim.fatal, true);
 	store_release(&shim.seg->fatal, 1);
 	shim_cmd_wake();
@@ -90,9 +94,10 @@ static void watcher_fabric_gone(void)
 		engine_flush_client(&shim.engine, shim.id);
 		shim_wire_unreceive();
 		engine_leave(&shim.engine);
-	} else {
-		fatal_step_run(FATAL_FLUSH);
 	}
+	lend_own_threads(-1);
+	if (!shim.hca)
+		fatal_step_run(FATAL_FLUSH);
 	fatal_step_run(FATAL_VERBS);
 	fatal_step_run(FATAL_CM);
 }

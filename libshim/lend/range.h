@@ -47,6 +47,8 @@ struct lent_file {
 bool lend_region_is_on(u64 from, u64 to);
 /** lend_regions_count_back() - count the regions again that have lost lent ranges. Lock held. */
 void lend_regions_count_back(void);
+/** lend_regions_end_noted() - end the regions that ended without the lock, which is held now. */
+void lend_regions_end_noted(void);
 /** lend_region_forget() - in a forked child: no region is this process's. Lock held. */
 void lend_region_forget(void);
 /** lend_return_all() - make all ranges private again. Lock held. Return: 0 or -errno. */

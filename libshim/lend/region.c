@@ -15,7 +15,6 @@
 #include "libshim/lend/range.h"
 #include "libshim/lend/threads.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 
@@ -47,9 +46,6 @@ struct lend_region {
 
 enum region_state { REGION_LIVE, REGION_ENDING, REGION_ENDED };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* This thread has the lock. It runs the engine with it, which may allocate memory. */
-static __thread bool has_lock __attribute__((tls_model("initial-exec")));
 static struct lend_region regions[MAX_REGIONS];
 static u32 regions_end; /* entries from here on have never been used */
 static u32 n_unnoted;
@@ -75,8 +71,7 @@ static void region_free(struct lend_region *region)
 	lent_cache_put(from, to);
 }
 
-/* End the regions that ended without the lock. */
-static void regions_end_noted(void)
+void lend_regions_end_noted(void)
 {
 	u32 i, n = load_acquire(&n_ended);
 
@@ -105,40 +100,6 @@ static bool region_end_later(struct lend_region *region)
 		sched_yield();
 	region_count(region, -1);
 	store_release(&region->state, REGION_ENDED);
-	return true;
-}
-
-static void signal_mask_set(const sigset_t *mask, sigset_t *before)
-{
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, before, _NSIG / 8);
-}
-
-void lend_lock(sigset_t *before)
-{
-	sigset_t all;
-
-	memset(&all, 0xff, sizeof(all));
-	/* The lock's owner may want to stop this thread while it waits. */
-	if (lend_can_stop())
-		sigdelset(&all, LEND_SIGNAL);
-	signal_mask_set(&all, before);
-	pthread_mutex_lock(&lock);
-	has_lock = true;
-	regions_end_noted();
-}
-
-void lend_unlock(const sigset_t *before)
-{
-	has_lock = false;
-	pthread_mutex_unlock(&lock);
-	signal_mask_set(before, NULL);
-}
-
-bool lend_lock_unless_held(sigset_t *before)
-{
-	if (has_lock)
-		return false;
-	lend_lock(before);
 	return true;
 }
 
@@ -424,11 +385,10 @@ int lend_give_back(u64 addr, u64 len)
 
 	if (likely(!lent_range_count()))
 		return 0;
-	/* An allocator of the program's returns memory of its own, which is not registered. */
-	if (has_lock)
-		return -EDEADLK;
 	for (i = 0; i < tries; i++) {
-		lend_lock(&before);
+		/* An allocator of the program's returns memory of its own, not registered. */
+		if (!lend_lock_unless_held(&before))
+			return -EDEADLK;
 		ret = lent_ranges_return(addr, len > UINT64_MAX - addr ? UINT64_MAX : addr + len,
 					 true);
 		lend_unlock(&before);

@@ -6,6 +6,7 @@
  * The files of this folder:
  *
  *	mode.c		what RDMAEMU_LEND asks for
+ *	lock.c		the folder's lock
  *	region.c	the registered regions; lends pages for one, takes them back after it
  *	cache.c		ranges that no region lies on any more
  *	range.c		the lent ranges, and their places in the memory file
@@ -34,7 +35,7 @@ bool lend_is_on(void);
 /** lend_is_asked() - whether RDMAEMU_LEND asks for as much as possible, whatever it costs. */
 bool lend_is_asked(void);
 
-/* --- region.c --- */
+/* --- lock.c --- */
 
 /**
  * lend_lock() - take the folder's lock, with all signals blocked: a handler that writes to a page
@@ -43,8 +44,16 @@ bool lend_is_asked(void);
  */
 void lend_lock(sigset_t *before);
 void lend_unlock(const sigset_t *before);
+/**
+ * lend_lock_while() - the same for a thread that the lock's owner may wait for. During its wait,
+ * @go_on is called again and again. Return: false: that returned false, and the lock is not taken.
+ */
+bool lend_lock_while(sigset_t *before, bool (*go_on)(void));
 /** lend_lock_unless_held() - the same. Return: false: this thread has it. */
 bool lend_lock_unless_held(sigset_t *before);
+
+/* --- region.c --- */
+
 /**
  * lend_region_add() - note a region that is about to be registered, and lend its memory.
  * @may_lend: false: only note it, so that later regions do not lend the same pages
