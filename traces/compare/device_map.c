@@ -2,6 +2,7 @@
 /* Makes pairs of the values of one run and those of another. */
 #include "traces/compare/compare.h"
 #include "emulator/gid.h"
+#include "traces/vtrace/array.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -66,12 +67,10 @@ static int map_add_pair(struct cmp_map *m, const struct cmp_pair *p)
 	for (i = 0; i < m->n_pairs; i++)
 		if (m->pair[i].kind == p->kind && !memcmp(m->pair[i].from, p->from, 16))
 			return 0;
-	if (!(m->n_pairs & (m->n_pairs - 1))) {
-		more = realloc(m->pair, (m->n_pairs ? 2u * m->n_pairs : 1u) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		m->pair = more;
-	}
+	more = vt_array_room(m->pair, m->n_pairs, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	m->pair = more;
 	m->pair[m->n_pairs++] = *p;
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "traces/replay/replay.h"
 #include "traces/replay/trace_index.h"
 #include "traces/replay/world.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,12 +73,10 @@ static int atomics_add(struct rp_world *w, const struct rp_word *one)
 	if (w->n_words && w->word[w->n_words - 1].prog == one->prog &&
 	    w->word[w->n_words - 1].mr == one->mr && w->word[w->n_words - 1].addr == one->addr)
 		return 0;
-	if (!(w->n_words & (w->n_words - 1))) {
-		more = realloc(w->word, (w->n_words ? 2 * w->n_words : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		w->word = more;
-	}
+	more = vt_array_room(w->word, w->n_words, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	w->word = more;
 	w->word[w->n_words++] = *one;
 	return 0;
 }

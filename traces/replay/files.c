@@ -9,6 +9,7 @@
 #include "traces/replay/files.h"
 #include "traces/replay/replay.h"
 #include "traces/replay/world.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ static bool fact_is_file(uint64_t v)
 static int files_learn_context(struct rp_world *w, uint32_t prog, const struct vt_rec *rec,
 			       uint64_t file)
 {
-	struct rp_num *more = realloc(w->cmd_fd, (w->n_cmd_fd + 1) * sizeof(*more));
+	struct rp_num *more = vt_array_room(w->cmd_fd, w->n_cmd_fd, sizeof(*more));
 	const char *line, *at;
 	size_t len;
 

@@ -12,6 +12,7 @@
 #include "traces/replay/shared.h"
 #include "traces/replay/trace_index.h"
 #include "traces/replay/world.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,16 +79,11 @@ static int regions_add(struct rp_prog *g, uint64_t addr, uint64_t len)
 		rp_sort_array(g->region, g->n_regions, sizeof(*g->region), region_compare);
 		g->n_regions = regions_join(g->region, g->n_regions);
 	}
-	/* A power of two: the array is full. */
-	if (!(g->n_regions & (g->n_regions - 1))) {
-		more = g->n_regions < MAX_REGIONS
-			       ? realloc(g->region,
-					 (g->n_regions ? 2 * g->n_regions : 1) * sizeof(*more))
-			       : NULL;
-		if (!more)
-			return -ENOMEM;
-		g->region = more;
-	}
+	more = g->n_regions < MAX_REGIONS ? vt_array_room(g->region, g->n_regions, sizeof(*more))
+					  : NULL;
+	if (!more)
+		return -ENOMEM;
+	g->region = more;
 	g->region[g->n_regions++] =
 		(struct rp_region){ .addr = start, .len = (end & ~(uint64_t)(PAGE - 1)) - start };
 	return 0;

@@ -12,6 +12,7 @@
 #include "traces/replay/replay.h"
 #include "traces/replay/trace_index.h"
 #include "traces/replay/world.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,15 +64,12 @@ static void places_add_span(struct builder *b, uint32_t mr, uint64_t addr, uint6
 		b->lost = true;
 		return;
 	}
-	/* A power of two: the array is full. */
-	if (!(b->n & (b->n - 1))) {
-		more = realloc(b->span, (b->n ? 2 * b->n : 1) * sizeof(*more));
-		if (!more) {
-			b->lost = true;
-			return;
-		}
-		b->span = more;
+	more = vt_array_room(b->span, b->n, sizeof(*more));
+	if (!more) {
+		b->lost = true;
+		return;
 	}
+	b->span = more;
 	addr += b->delta[mr];
 	b->span[b->n++] = (struct span){ .lo = addr, .hi = addr + len, .wr = wr };
 }

@@ -7,6 +7,7 @@
 #include "traces/replay/files.h"
 #include "traces/replay/overlap.h"
 #include "traces/replay/world.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,13 +60,10 @@ static int index_add_num(struct rp_num **nums, size_t *n, const struct rp_num *o
 {
 	struct rp_num *more;
 
-	/* A power of two: the array is full. */
-	if (!(*n & (*n - 1))) {
-		more = realloc(*nums, (*n ? 2 * *n : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		*nums = more;
-	}
+	more = vt_array_room(*nums, *n, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	*nums = more;
 	(*nums)[(*n)++] = *one;
 	return 0;
 }
@@ -172,20 +170,12 @@ static int index_num_compare(const void *a, const void *b)
 const struct rp_num *rp_num_find(const struct rp_num *num, size_t n, uint32_t value, uint32_t mask,
 				 uint64_t when)
 {
-	const struct rp_num *best = NULL;
-	size_t low = 0, high = n, mid;
+	const struct rp_num key = { .num = value & mask }, *best = NULL;
+	size_t i = rp_lower_bound(num, n, sizeof(*num), &key, index_num_compare);
 
-	value &= mask;
-	while (low < high) {
-		mid = (low + high) / 2;
-		if (num[mid].num < value)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < n && (num[low].num & mask) == value; low++)
-		if (num[low].from <= when && (!best || num[low].from > best->from))
-			best = &num[low];
+	for (; i < n && (num[i].num & mask) == key.num; i++)
+		if (num[i].from <= when && (!best || num[i].from > best->from))
+			best = &num[i];
 	return best;
 }
 

@@ -24,6 +24,7 @@
 #include "traces/replay/shared.h"
 #include "traces/replay/trace_index.h"
 #include "traces/replay/world.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,13 +95,10 @@ static int reader_add_sent(struct reader *r, const struct vt_rec *rec, const str
 
 	if (!r->of[wc->qp] || (wc->status == IBV_WC_SUCCESS && wc->opcode & IBV_WC_RECV))
 		return 0;
-	/* A power of two: the array is full. */
-	if (!(g->n_sent & (g->n_sent - 1))) {
-		more = realloc(g->sent, (g->n_sent ? 2 * g->n_sent : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		g->sent = more;
-	}
+	more = vt_array_room(g->sent, g->n_sent, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	g->sent = more;
 	g->sent[g->n_sent++] = (struct rp_sent){ .wr_id = wc->wr_id,
 						 .qp = wc->qp,
 						 .polled = rec->begin,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "traces/vtrace/devices.h"
+#include "traces/vtrace/array.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -100,12 +101,6 @@ static bool dev_word_name(const char *word, char to[VT_DEV_NAME])
 	return true;
 }
 
-/* Grows an array by doubling, if entry @n does not fit. */
-static void *array_grow(void *array, uint32_t n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2u * n : 1u) * size);
-}
-
 static int devices_read_device(struct vt_devices *d, const struct line *l)
 {
 	struct vt_device *dev;
@@ -113,7 +108,7 @@ static int devices_read_device(struct vt_devices *d, const struct line *l)
 
 	if (l->n != 4 || !dev_word_number(l->word[1], VT_MAX_DEVS - 1, &nr) || nr != d->n)
 		return devices_fail(l, "'device NUMBER NAME GUID', numbered from 0 to at most 63");
-	dev = array_grow(d->dev, d->n, sizeof(*dev));
+	dev = vt_array_room(d->dev, d->n, sizeof(*dev));
 	if (!dev)
 		return vt_error_set(l->err, -ENOMEM, "%s: no memory", l->path);
 	d->dev = dev;
@@ -164,7 +159,7 @@ static int devices_read_port(struct vt_devices *d, const struct line *l)
 		return devices_fail(l,
 				    "'port DEVICE PORT LINK LID LMC SM_LID', in ascending order, "
 				    "1 to 16");
-	all = array_grow(dev->port, dev->n_ports, sizeof(*all));
+	all = vt_array_room(dev->port, dev->n_ports, sizeof(*all));
 	if (!all)
 		return vt_error_set(l->err, -ENOMEM, "%s: no memory", l->path);
 	dev->port = all;
@@ -198,7 +193,7 @@ static int devices_read_gid(struct vt_devices *d, const struct line *l)
 		return devices_fail(l, "'gid DEVICE PORT INDEX GID TYPE INTERFACE'");
 	if (p->n_gids && p->gid[p->n_gids - 1].index >= g.index)
 		return devices_fail(l, "indexes that ascend");
-	all = array_grow(p->gid, p->n_gids, sizeof(*all));
+	all = vt_array_room(p->gid, p->n_gids, sizeof(*all));
 	if (!all)
 		return vt_error_set(l->err, -ENOMEM, "%s: no memory", l->path);
 	p->gid = all;
@@ -225,7 +220,7 @@ static int devices_read_address(struct vt_devices *d, const struct line *l)
 		return devices_fail(l, "'address DEVICE PORT ADDRESS'");
 	if (p->n_addrs == VT_MAX_ADDRS)
 		return devices_fail(l, "at most 64 addresses of a port");
-	all = array_grow(p->addr, p->n_addrs, sizeof(*all));
+	all = vt_array_room(p->addr, p->n_addrs, sizeof(*all));
 	if (!all)
 		return vt_error_set(l->err, -ENOMEM, "%s: no memory", l->path);
 	p->addr = all;

@@ -14,6 +14,7 @@
  */
 #include "fabric/cli/trace/diff_devices.h"
 #include "fabric/common/json.h"
+#include "traces/vtrace/array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,14 +49,12 @@ static void note_add(struct diff_devices *d, const struct diff_note *n)
 
 	if (note_find(d, n))
 		return;
-	if (!(d->n_notes & (d->n_notes - 1))) {
-		more = realloc(d->note, (d->n_notes ? 2u * d->n_notes : 1u) * sizeof(*more));
-		if (!more) {
-			d->failed = -ENOMEM;
-			return;
-		}
-		d->note = more;
+	more = vt_array_room(d->note, d->n_notes, sizeof(*more));
+	if (!more) {
+		d->failed = -ENOMEM;
+		return;
 	}
+	d->note = more;
 	d->note[d->n_notes++] = *n;
 }
 
