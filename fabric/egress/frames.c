@@ -172,24 +172,46 @@ void egress_count_lost(struct hca *hca, const struct cap_rec *rec, u32 n)
 }
 
 /*
- * The first message was not taken, @n frames. Return: how many of them are lost; 0: the socket is
- * full.
+ * Send the first frame of a piece that was refused on its own. It is numbered 0, as a single frame
+ * is. Return: 0, or errno's value.
  */
-static u32 frames_lose(struct frames_out *o, u32 n, int err)
+static int frames_send_first(struct frames_out *o, u32 from)
+{
+	union frames_control ctl;
+	struct iovec iov[FRAME_PARTS];
+	struct mmsghdr m = { .msg_hdr = frames_message(o, from, 1, iov, &ctl) };
+	int ret = egress_call_sendmmsg(o->s->fd, &m, 1);
+
+	return ret < 0 ? -ret : 0;
+}
+
+/*
+ * The first message was not taken, @n frames from number @from on. Return: how many of them are
+ * lost; 0: the socket is full.
+ */
+static u32 frames_lose(struct frames_out *o, u32 from, u32 n, int err)
 {
 	struct hca_wires *wires = &o->egress->hca->wires;
+	const u32 why = (u32)err;
+	u32 sent = 0;
 
+	if (n > 1 && (err == EIO || err == EINVAL || err == EOPNOTSUPP)) {
+		/* Linux before 6.14 says EINVAL also where the path MTU is less than a frame. */
+		err = frames_send_first(o, from);
+		sent = !err;
+	}
 	if (frames_must_wait(err))
 		return 0;
-	/* Without a piece it is an ICMP error of an earlier datagram, or the like. */
-	if (n > 1 && (err == EIO || err == EINVAL || err == EOPNOTSUPP)) {
-		/* The kernel does not cut for that interface: no burst leaves in one any more. */
-		wires->bursts_error = (u32)err;
+	if (sent) {
+		/* The kernel does not cut for that interface: no piece leaves any more. */
+		wires->bursts_error = why;
 		store_relaxed(&wires->bursts, 0);
 	} else {
+		/* An ICMP error of an earlier datagram, or the like. */
 		o->egress->refused = err;
 	}
-	count_add(&wires->n_lost[o->wire], n);
+	count_add(&wires->n_sent[o->wire], sent);
+	count_add(&wires->n_lost[o->wire], n - sent);
 	return n;
 }
 
@@ -207,7 +229,7 @@ static u32 frames_send(struct frames_out *o, u32 from)
 		m[n].msg_hdr = frames_message(o, at, o->batch->run[at], iov[n], &ctl[n]);
 	ret = egress_call_sendmmsg(o->s->fd, m, n);
 	if (ret <= 0)
-		return frames_lose(o, o->batch->run[from], -ret);
+		return frames_lose(o, from, o->batch->run[from], -ret);
 	for (i = 0, at = from; i < ret; i++)
 		at += o->batch->run[at];
 	count_add(&o->egress->hca->wires.n_sent[o->wire], at - from);

@@ -253,10 +253,14 @@ CALL(int, egress_call_sendmmsg, int fd, struct mmsghdr *m, unsigned int n)
 {
 	unsigned int i;
 	u32 nth = 0;
+	int ret;
 
 	WIRE_MUST(fd_is_socket(fd));
 	if (wire.full)
 		return -EAGAIN;
+	ret = leaving_step(&m->msg_hdr) == ~0u ? wire.frame_error : wire.piece_error;
+	if (ret)
+		return -ret;
 	wire.sent_by = fd;
 	for (i = 0; i < n; i++)
 		nth += message_check(&m[i].msg_hdr, nth);

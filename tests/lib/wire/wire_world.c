@@ -161,7 +161,7 @@ static void ring_empty(u32 client, u64 ring)
 	store_release(&ctl->prod, 0);
 }
 
-void wire_connect_qp(struct emu_qp *q, u32 path_mtu)
+void wire_connect_at(struct emu_qp *q, enum wire_to to, u32 path_mtu)
 {
 	struct hca_qp_attr attr = { .port_num = 1, .path_mtu = (u8)path_mtu };
 	const struct emu_conn *o = &emu_conn_defaults;
@@ -176,7 +176,8 @@ void wire_connect_qp(struct emu_qp *q, u32 path_mtu)
 	attr.retry_cnt = (u8)o->retry_cnt;
 	attr.rnr_retry = (u8)o->rnr_retry;
 	attr.av.is_global = attr.av.port_num = 1;
-	wire_host_gid(WIRE_TO_4, 1, attr.av.dgid);
+	attr.av.sgid_index = to == WIRE_TO_6;
+	wire_host_gid(to, 1, attr.av.dgid);
 	q->sq_prod = q->rq_prod = q->scq.cons = q->rcq.cons = 0;
 	modify(q, &attr, QPS_RESET, 0);
 	ring_empty(q->client, q->sq);
@@ -187,6 +188,11 @@ void wire_connect_qp(struct emu_qp *q, u32 path_mtu)
 		       QPA_MIN_RNR_TIMER);
 	modify(q, &attr, QPS_RTS,
 	       QPA_SQ_PSN | QPA_TIMEOUT | QPA_RETRY_CNT | QPA_RNR_RETRY | QPA_MAX_QP_RD_ATOMIC);
+}
+
+void wire_connect_qp(struct emu_qp *q, u32 path_mtu)
+{
+	wire_connect_at(q, WIRE_TO_4, path_mtu);
 }
 
 void wire_connect_with(u32 path_mtu)
@@ -320,13 +326,18 @@ static u32 datagram_build(enum wire_to to, u32 from, const struct roce_pkt *p, u
 	return len - head;
 }
 
-void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
+void wire_put_numbered(enum wire_to to, u32 from, const struct roce_pkt *p, u16 id)
 {
 	static u8 data[ROCE_FRAME_MAX];
-	u32 len = datagram_build(to, from, p, 0, data);
+	u32 len = datagram_build(to, from, p, id, data);
 
 	if (len)
 		wire_put_bytes(to, from, data, len);
+}
+
+void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p)
+{
+	wire_put_numbered(to, from, p, 0);
 }
 
 void wire_put_run(enum wire_to to, u32 from, const struct roce_pkt *p, u32 n, u32 damaged)

@@ -39,6 +39,8 @@ struct wire_world {
 	struct fabric *f;
 	bool on; /* calls are the world's, not the system's */
 	bool full; /* sockets take nothing */
+	int piece_error; /* nor what the kernel is to cut, with errno's value; 0: they do */
+	int frame_error; /* the same of single frames */
 	struct emu_qp fresh, live, ud;
 	u32 n_sent, n_runs, n_acks_asked, n_copies;
 	struct roce_pkt sent;
@@ -60,8 +62,11 @@ void wire_restore(void);
 /** wire_audit() - Return: whether HCA memory is sound. */
 bool wire_audit(void);
 /**
- * wire_connect_qp() - connect a queue pair of program 1 with host 1, as new. @path_mtu: ibv_mtu
+ * wire_connect_at() - connect a queue pair of program 1 with host 1, as new. @to: by that wire
+ * @path_mtu: ibv_mtu
  */
+void wire_connect_at(struct emu_qp *q, enum wire_to to, u32 path_mtu);
+/** wire_connect_qp() - the same by the wire with an IPv4 address. */
 void wire_connect_qp(struct emu_qp *q, u32 path_mtu);
 /** wire_connect_with() - connect the live queue pair with host 1, as new. @path_mtu: ibv_mtu */
 void wire_connect_with(u32 path_mtu);
@@ -73,6 +78,8 @@ void wire_host_gid(enum wire_to to, u32 host, u8 gid[16]);
 void wire_put_bytes(enum wire_to to, u32 from, const u8 *data, u32 len);
 /** wire_put() - a packet of host @from arrives; the network's fields are made right. */
 void wire_put(enum wire_to to, u32 from, const struct roce_pkt *p);
+/** wire_put_numbered() - the same with IPv4 identification @id. */
+void wire_put_numbered(enum wire_to to, u32 from, const struct roce_pkt *p, u16 id);
 /**
  * wire_put_run() - packets of host @from arrive in one piece: those that are as long as the first,
  * and one that is shorter. @damaged: number of one with a bit that is wrong; @n: none

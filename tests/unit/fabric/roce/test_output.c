@@ -131,6 +131,47 @@ static void test_of_a_burst_that_a_program_began_the_rest_is_sent(void)
 	CU_ASSERT(wire_audit());
 }
 
+/* Whether the host or the path to a peer refuses a piece is not the same for other peers. */
+static void test_a_path_with_a_small_mtu_does_not_end_pieces(void)
+{
+	u32 runs;
+
+	wire_make();
+	wire_connect();
+	wire.piece_error = EINVAL;
+	wire.frame_error = EMSGSIZE;
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 1, 8 * 1024), 0);
+	CU_ASSERT_EQUAL(wire.f->hca->wires.bursts, 1);
+	wire.piece_error = wire.frame_error = 0;
+	wire_connect();
+	runs = wire.n_runs;
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 1, 8 * 1024), 8);
+	CU_ASSERT_EQUAL(wire.n_runs, runs + 1);
+	CU_ASSERT(wire_audit());
+}
+
+static void test_where_the_kernel_does_not_cut_packets_leave_one_by_one(void)
+{
+	u64 lost = wire_counts()->lost_refused;
+	u32 runs;
+
+	wire_make();
+	wire_connect();
+	wire.piece_error = EINVAL;
+	/* The first packet of the piece leaves, and the others are lost. */
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 1, 8 * 1024), 1);
+	CU_ASSERT_EQUAL(wire_counts()->lost_refused, lost + 7);
+	CU_ASSERT_EQUAL(wire.f->hca->wires.bursts, 0);
+	CU_ASSERT_EQUAL(wire.f->hca->wires.bursts_error, EINVAL);
+	wire_connect();
+	runs = wire.n_runs;
+	CU_ASSERT_EQUAL(live_post(WR_SEND, 1, 8 * 1024), 8);
+	CU_ASSERT_EQUAL(wire.n_runs, runs);
+	wire.piece_error = 0;
+	wire.f->hca->wires.bursts = 1;
+	CU_ASSERT(wire_audit());
+}
+
 static u8 lent_bytes[64u << 10];
 static u32 lent_asked;
 
@@ -199,6 +240,10 @@ int main(void)
 		{ "a message of 64 KiB is one burst", test_a_message_of_64_kib_is_one_burst },
 		{ "a long message asks for an ACK in each window",
 		  test_a_long_message_asks_for_an_ack_in_each_window },
+		{ "a path with a small MTU does not end pieces",
+		  test_a_path_with_a_small_mtu_does_not_end_pieces },
+		{ "where the kernel does not cut, packets leave one by one",
+		  test_where_the_kernel_does_not_cut_packets_leave_one_by_one },
 		{ "a READ asks for several bursts at once",
 		  test_a_read_asks_for_several_bursts_at_once },
 		{ "nothing overtakes a packet that a program sends",
