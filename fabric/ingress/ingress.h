@@ -44,7 +44,7 @@ enum roce_drop {
  * @step: bytes of each but the last
  * @asked: of a READ request: bytes of its answer that were requested so far
  * @tclass: type of service, or traffic class
- * @told: a CNP was sent for it
+ * @told: a CNP was sent for it; @counted: it was looked at by roce_datagram_count()
  * @burst: of the datagram, and of those that follow it up to @held. 0: there is none
  */
 struct roce_in {
@@ -54,6 +54,7 @@ struct roce_in {
 	u8 tclass;
 	bool cut;
 	bool told;
+	bool counted;
 	u32 held;
 	struct packet_burst burst;
 	union {
@@ -101,6 +102,19 @@ static inline void ingress_recover(struct ingress_box *box)
 static inline u16 roce_datagram_index(const struct roce_in *in)
 {
 	return in->step ? (u16)((in->at - ROCE_IP6_UDP) / in->step) : 0;
+}
+
+/** roce_datagram_is_numbered() - whether its sender does not set the IPv4 identification to 0. */
+static inline bool roce_datagram_is_numbered(const struct roce_in *in, const struct roce_pkt *p)
+{
+	return p->net == ROCE_IP4 && p->ip_id != roce_datagram_index(in);
+}
+
+/** roce_datagram_count() - add 1 to @numbered for such a datagram, however often it is offered. */
+static inline void roce_datagram_count(struct roce_in *in, const struct roce_pkt *p, u64 *numbered)
+{
+	*numbered += !in->counted && roce_datagram_is_numbered(in, p);
+	in->counted = true;
 }
 
 /* --- read.c --- */

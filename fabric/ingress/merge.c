@@ -43,7 +43,7 @@ static bool merge_datagram(struct roce_in *in, const u8 sgid[16], const u8 dgid[
 	if (!fits)
 		return false;
 	memmove(payload, p.payload, p.payload_len);
-	*numbered += p.ip_id != roce_datagram_index(in);
+	*numbered += roce_datagram_is_numbered(in, &p);
 	return true;
 }
 

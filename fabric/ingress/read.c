@@ -17,7 +17,7 @@ bool roce_datagram_next(struct roce_in *in, u32 at)
 	in->at = at;
 	in->len = min_u32(in->end - at, in->step);
 	in->asked = in->held = 0;
-	in->told = false;
+	in->told = in->counted = false;
 	return in->len != 0;
 }
 

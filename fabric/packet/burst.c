@@ -254,7 +254,7 @@ static bool burst_is_continued(const struct burst *b, const struct burst *n)
 	if (n->op != b->op || (n->flags & BF_FIRST) || n->psn != psn_add(b->psn, b->npkts))
 		return false;
 	if (n->dst_qpn != b->dst_qpn || n->dst_type != b->dst_type || n->pkey != b->pkey ||
-	    n->srqn != b->srqn || n->ip_id != (u16)(b->ip_id + b->npkts))
+	    n->srqn != b->srqn)
 		return false;
 	if (n->op == BOP_READ_RESP && n->aeth >= AETH_RNR_NAK)
 		return false;
@@ -267,6 +267,9 @@ bool packet_extend_burst(const struct roce_pkt *r, struct packet_burst *p)
 
 	burst_set_fields(r, &n);
 	if (r->wrong || !burst_is_continued(&p->b, &n))
+		return false;
+	/* An IPv6 header has no identification. */
+	if (r->net == ROCE_IP4 && n.ip_id != (u16)(p->b.ip_id + p->b.npkts))
 		return false;
 	p->b.flags |= n.flags;
 	p->b.imm = n.imm;

@@ -137,8 +137,8 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 	if (!f->roce->filters || wire_peers_has(&f->roce->peers, sgid))
 		why = roce_datagram_parse(sgid, box->gid, in, &p);
 	if (why == ROCE_DROPS) {
-		/* cppcheck-suppress uninitStructMember ; roce_datagram_parse() has set @p */
-		*numbered += p.ip_id != roce_datagram_index(in);
+		/* cppcheck-suppress uninitvar ; roce_datagram_parse() has set @p */
+		roce_datagram_count(in, &p, numbered);
 	}
 	if (why == ROCE_DROPS && p.opcode == ROCE_OPCODE_CNP)
 		why = roce_cnp_input(f, box->wire, &p) ? ROCE_DROPS : ROCE_DROP_STRANGER;
@@ -161,6 +161,9 @@ static int datagram_deliver(struct fabric *f, struct roce_inbox *box, struct roc
 		return 0;
 	}
 	roce_merge(f->hca, in, sgid, box->gid, numbered);
+	/* The kernel hands datagrams with different marks out apart. */
+	if (roce_is_marked(in))
+		box->wire->n.ecn_marked += b->npkts - 1;
 	return link_input(f, b);
 }
 

@@ -200,9 +200,9 @@ static bool datagram_deliver_plain(u32 wire, struct roce_in *in)
 		return false;
 	hca_peer_use(hca, b->src_dev);
 	roce_merge(hca, in, sgid, dgid, numbered);
+	roce_datagram_count(in, &p, numbered);
 	if (hca_input(&shim.engine, b) == -EAGAIN)
 		return false;
-	*numbered += p.ip_id != roce_datagram_index(in);
 	if (qp->client)
 		client_wake(qp->client - 1);
 	return true;

@@ -116,7 +116,7 @@ static void test_a_long_read_is_answered(void)
 static u8 run_data[RUN * MTU];
 
 /* A message with the first packet on its own, which is longer. The rest is @run. */
-static void write_begin(struct roce_pkt run[RUN], u32 len)
+static void write_begin_at(enum wire_to to, struct roce_pkt run[RUN], u32 len)
 {
 	struct roce_pkt p = read_request(wire.live.qpn, live()->resp.epsn, MTU + len);
 	u32 i;
@@ -128,7 +128,7 @@ static void write_begin(struct roce_pkt run[RUN], u32 len)
 	p.ack_req = false;
 	p.payload = run_data;
 	p.payload_len = p.payload_cap = MTU;
-	wire_put(WIRE_TO_4, 1, &p);
+	wire_put(to, 1, &p);
 	wire_settle();
 	p.opcode = ROCE_OPCODE(ROCE_RC, ROCE_WRITE_MIDDLE);
 	for (i = 0; i < RUN; i++) {
@@ -139,6 +139,11 @@ static void write_begin(struct roce_pkt run[RUN], u32 len)
 	}
 	run[RUN - 1].opcode = ROCE_OPCODE(ROCE_RC, ROCE_WRITE_LAST);
 	run[RUN - 1].ack_req = true;
+}
+
+static void write_begin(struct roce_pkt run[RUN], u32 len)
+{
+	write_begin_at(WIRE_TO_4, run, len);
 }
 
 static void test_packets_that_arrive_together_are_one_burst(void)
@@ -167,6 +172,48 @@ static void test_packets_that_arrive_together_are_one_burst(void)
 	wire_settle();
 	CU_ASSERT_EQUAL(wire.n_copies, copies + 1);
 	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(run[RUN - 1].psn, 1));
+	CU_ASSERT(wire_audit());
+}
+
+/* An IPv6 header has no identification by which packets could follow each other. */
+static void test_packets_of_ipv6_that_arrive_together_are_one_burst(void)
+{
+	struct roce_pkt run[RUN];
+	u64 numbered;
+	u32 copies;
+
+	wire_make();
+	wire_connect_at(&wire.live, WIRE_TO_6, 3);
+	write_begin_at(WIRE_TO_6, run, RUN * MTU);
+	copies = wire.n_copies;
+	numbered = wire.f->hca->wires.n_numbered[WIRE_TO_6];
+	wire_put_run(WIRE_TO_6, 1, run, RUN, RUN);
+	wire_settle();
+	CU_ASSERT_EQUAL(wire.n_copies, copies + 1);
+	CU_ASSERT_EQUAL(wire.f->hca->wires.n_numbered[WIRE_TO_6], numbered);
+	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(run[RUN - 1].psn, 1));
+	CU_ASSERT(!memcmp(wire.m->c[1].mem + MTU, run_data, RUN * MTU));
+	CU_ASSERT(wire_audit());
+}
+
+/* As long as the answer to its first portion cannot leave, a long READ waits in the inbox. */
+static void test_a_datagram_that_is_offered_again_counts_once(void)
+{
+	struct roce_pkt p;
+	u64 numbered;
+
+	wire_make();
+	wire_connect();
+	numbered = wire_counts()->numbered;
+	p = read_request(wire.live.qpn, live()->resp.epsn, EMU_AREA & ~1023u);
+	wire.full = true;
+	wire_put_numbered(WIRE_TO_4, 1, &p, 77);
+	CU_ASSERT(wire_turn());
+	CU_ASSERT(wire_turn());
+	wire.full = false;
+	wire_settle();
+	CU_ASSERT_EQUAL(live()->resp.epsn, psn_add(p.psn, EMU_AREA / 1024));
+	CU_ASSERT_EQUAL(wire_counts()->numbered, numbered + 1);
 	CU_ASSERT(wire_audit());
 }
 
@@ -395,6 +442,10 @@ int main(void)
 		{ "a long READ is answered", test_a_long_read_is_answered },
 		{ "packets that arrive together are one burst",
 		  test_packets_that_arrive_together_are_one_burst },
+		{ "packets of IPv6 that arrive together are one burst",
+		  test_packets_of_ipv6_that_arrive_together_are_one_burst },
+		{ "a datagram that is offered again counts once",
+		  test_a_datagram_that_is_offered_again_counts_once },
 		{ "a damaged packet among them is lost alone",
 		  test_a_damaged_packet_among_them_is_lost_alone },
 		{ "packets that do not follow are not merged",
