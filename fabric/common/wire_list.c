@@ -84,7 +84,8 @@ bool wire_peers_has(const struct wire_peers *p, const u8 gid[16])
 	u32 i;
 
 	for (i = 0; i < p->n; i++)
-		if (gid_has_prefix(gid, p->net[i].gid, p->net[i].bits))
+		if (gid_is_v4(gid) == gid_is_v4(p->net[i].gid) &&
+		    gid_has_prefix(gid, p->net[i].gid, p->net[i].bits))
 			return true;
 	return false;
 }

@@ -34,7 +34,10 @@ struct wire_peers {
 
 /** wire_peers_parse() - Return: whether @text is such a list. */
 bool wire_peers_parse(struct wire_peers *p, const char *text);
-/** wire_peers_has() - whether a host's address is in one of the networks. */
+/**
+ * wire_peers_has() - whether a host's address is in one of the networks. Those of IPv6 have no IPv4
+ * address, however few bits they have.
+ */
 bool wire_peers_has(const struct wire_peers *p, const u8 gid[16]);
 
 #endif

@@ -44,7 +44,7 @@ enum roce_drop {
  * @step: bytes of each but the last
  * @asked: of a READ request: bytes of its answer that were requested so far
  * @tclass: type of service, or traffic class
- * @told: a CNP was sent for it; @counted: it was looked at by roce_datagram_count()
+ * @told: a CNP was sent for it; @counted: roce_datagram_count() has had it
  * @burst: of the datagram, and of those that follow it up to @held. 0: there is none
  */
 struct roce_in {

@@ -25,23 +25,28 @@ bool roce_has_groups_to_join(const struct fabric *f)
 	return f->roce && roce_groups_changed(f);
 }
 
+/*
+ * A socket gets what its group receives on any interface that some socket of the host has joined it
+ * at, unless IP_MULTICAST_ALL is off.
+ */
 static bool group_bind4(int fd, const struct roce_wire *w, const u8 gid[16])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
 	struct ip_mreq join;
-	const int one = 1;
+	const int one = 1, none = 0;
 
 	memcpy(&at.sin_addr, gid + 12, 4);
 	join.imr_multiaddr = at.sin_addr;
 	memcpy(&join.imr_interface, w->box.gid + 12, 4);
 	return !setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)) &&
+	       !setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &none, sizeof(none)) &&
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
 	       !setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join));
 }
 
 static bool group_bind6(int fd, const struct roce_wire *w, const u8 gid[16])
 {
-	const unsigned int iface = roce_socket_iface(w->box.gid);
+	const unsigned int iface = w->iface;
 	struct sockaddr_in6 at = { .sin6_family = AF_INET6,
 				   .sin6_port = htons(ROCE_UDP_PORT),
 				   .sin6_scope_id = iface };
@@ -50,10 +55,7 @@ static bool group_bind6(int fd, const struct roce_wire *w, const u8 gid[16])
 
 	memcpy(&at.sin6_addr, gid, 16);
 	join.ipv6mr_multiaddr = at.sin6_addr;
-	/*
-	 * A socket gets what its group receives on any interface that has joined it, unless it is
-	 * bound to one. Linux before 5.7 wants a privilege for that.
-	 */
+	/* The same. Linux before 5.7 wants a privilege to bind to an interface. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof(index));
 	return !setsockopt(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, &one, sizeof(one)) &&
 	       !setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &one, sizeof(one)) &&
@@ -82,12 +84,17 @@ static int group_open_socket(const struct roce_wire *w, const u8 gid[16])
 	return -err;
 }
 
+/*
+ * The group as a wire gets it. One of the fabric's wires at an interface joins it for all of them:
+ * each socket would receive a copy, and the switch delivers to all members.
+ */
 static struct roce_group *group_find(struct roce *r, const struct roce_wire *w, const u8 gid[16])
 {
 	struct roce_group *g;
 
 	for (g = r->group; g < r->group + ROCE_GROUPS; g++)
-		if (g->box.wire == w && !memcmp(g->box.gid, gid, 16))
+		if (g->box.wire && !memcmp(g->box.gid, gid, 16) &&
+		    (g->box.wire == w || (w->iface && g->box.wire->iface == w->iface)))
 			return g;
 	return NULL;
 }

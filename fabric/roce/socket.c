@@ -12,19 +12,26 @@
 #define SOCKET_BUFFER (8 << 20)
 #define PROBE_MS      500 /* within a host it takes microseconds, unless that has no time */
 
+static bool sockaddr_is_gid(const struct sockaddr *sa, const u8 gid[16])
+{
+	if (gid_is_v4(gid))
+		return sa->sa_family == AF_INET &&
+		       !memcmp(&((const struct sockaddr_in *)(const void *)sa)->sin_addr, gid + 12,
+			       4);
+	return sa->sa_family == AF_INET6 &&
+	       !memcmp(&((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, gid, 16);
+}
+
 unsigned int roce_socket_iface(const u8 gid[16])
 {
-	const struct sockaddr_in6 *at;
 	unsigned int index = 0;
 	struct ifaddrs *all, *a;
 
 	if (getifaddrs(&all))
 		return 0;
-	for (a = all; a && !index; a = a->ifa_next) {
-		at = (const void *)a->ifa_addr;
-		if (at && at->sin6_family == AF_INET6 && !memcmp(&at->sin6_addr, gid, 16))
+	for (a = all; a && !index; a = a->ifa_next)
+		if (a->ifa_addr && sockaddr_is_gid(a->ifa_addr, gid))
 			index = if_nametoindex(a->ifa_name);
-	}
 	freeifaddrs(all);
 	return index;
 }

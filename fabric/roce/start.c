@@ -103,6 +103,7 @@ static int wire_bind(const u8 gid[16])
 static const char *wire_start(struct fabric *f, struct roce_wire *w, const char *word)
 {
 	int ret;
+	u32 i;
 
 	if (!wire_find_address(word, w->box.gid)) {
 		snprintf(refusal, sizeof(refusal),
@@ -110,6 +111,14 @@ static const char *wire_start(struct fabric *f, struct roce_wire *w, const char 
 		return refusal;
 	}
 	roce_gid_text(w->box.gid, w->text);
+	for (i = 0; i < f->roce->n; i++)
+		if (!memcmp(f->roce->wire[i].box.gid, w->box.gid, 16)) {
+			snprintf(refusal, sizeof(refusal),
+				 "--roce: %s is the address %s, which is there already", word,
+				 w->text);
+			return refusal;
+		}
+	w->iface = roce_socket_iface(w->box.gid);
 	w->box.wire = w;
 	if (!wire_find_port(f->hca, w)) {
 		snprintf(refusal, sizeof(refusal),

@@ -102,6 +102,7 @@ struct roce_flow {
 /**
  * struct roce_wire - a wire.
  * @dev, @port: the port that has its address
+ * @iface: index of the interface that has it; 0: not known
  * @full: of the socket that was full; NULL: none
  * @out: of box.w
  * @latest: the flow that was used last, of @flow; their entry.wire is 0
@@ -110,6 +111,7 @@ struct roce_wire {
 	struct roce_inbox box;
 	char text[INET6_ADDRSTRLEN];
 	u32 dev, port;
+	unsigned int iface;
 	struct watch *full;
 	struct egress_socket out;
 	struct egress_flow *latest;
