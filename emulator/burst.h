@@ -34,6 +34,22 @@ enum burst_flags {
 };
 
 /**
+ * struct burst_seen - header fields that the model has no use for, as packets that came off a wire
+ * had them: captures show them. @ecn: FECN, BECN and six reserved bits of the BTH; @resv7: those
+ * after AckReq
+ */
+struct burst_seen {
+	u32 flow_label;
+	u16 udp_src;
+	u8 tclass;
+	u8 hop_limit;
+	u8 mig;
+	u8 ecn;
+	u8 resv7;
+	u8 none;
+};
+
+/**
  * struct burst - see above.
  * @npkts: packets; a READ request is one packet, its @npkts is the count of response packets that
  *         its PSN range takes
@@ -77,6 +93,7 @@ struct burst {
 	u64 orig; /* ATOMIC_ACK: value before */
 	u64 len;
 	u64 off;
+	struct burst_seen seen; /* with BF_FOREIGN */
 	const struct hca_av *av;
 	const struct hca_mem *mem; /* payload; NULL when len is 0 */
 };

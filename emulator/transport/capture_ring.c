@@ -429,15 +429,16 @@ void cap_burst_missed(struct engine *e, const struct burst *b)
 	cap_count_lost(&e->hca->capture, cap_takers(e, b), burst_packets(b));
 }
 
-int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
+/* Return: whether there was room. */
+static bool cap_frame_record(struct engine *e, u32 who, const struct hca_qp *qp, const u8 *frame,
+			     u32 len)
 {
 	struct hca_capture *c = &e->hca->capture;
-	/* The switch offers the frame to all ports. */
-	u32 who = c->on, keep = min_u32(len, load_relaxed(&c->snap)), size = cap_rec_size(0, keep);
+	u32 keep = min_u32(len, load_relaxed(&c->snap)), size = cap_rec_size(0, keep);
 	struct cap_rec *r;
 
 	if (!cap_ring_has_room(c, size, ANSWERS))
-		return cap_no_room(e, who, 1);
+		return false;
 	r = cap_ring_place(c, size, ANSWERS);
 	memset(r, 0, sizeof(*r));
 	*r = (struct cap_rec){
@@ -459,7 +460,24 @@ int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u3
 	store_release(&c->write, c->write + size);
 	store_release(&c->head, c->write);
 	cap_wake_reader(e);
-	return 0;
+	return true;
+}
+
+int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
+{
+	/* The switch offers the frame to all ports. */
+	u32 who = e->hca->capture.on;
+
+	return cap_frame_record(e, who, qp, frame, len) ? 0 : cap_no_room(e, who, 1);
+}
+
+void cap_frame_passed(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len)
+{
+	const struct hca_port *port = port_of(e->hca, qp->dev, qp->attr.port_num);
+	u32 who = port ? load_relaxed(&port->capture) : 0;
+
+	if (who && !cap_frame_record(e, who, qp, frame, len))
+		cap_count_lost(&e->hca->capture, who, 1);
 }
 
 void cap_ring_recover(struct hca *hca)

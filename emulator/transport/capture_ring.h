@@ -45,7 +45,8 @@ enum cap_fate {
  * @nth: ordinal of its first packet among all that were recorded
  * @takers: captures that want it, a bit each
  * @keep: payload bytes kept of each packet, at most: those of packet i start at i * @keep
- * @frame_len: CAP_FRAME: length of the frame; @b says which QP has sent it
+ * @frame_len: CAP_FRAME: length of the frame; @b says which QP has sent it, or at which port it
+ *	passed
  * @text: bytes of a comment, with its NUL; 0: none
  * @cause, @info: CAP_DROPPED without a comment: as for journal_drop()
  * @b: without its pointers
@@ -138,6 +139,11 @@ int cap_burst_put(struct engine *e, const struct burst *b, const struct cap_note
 void cap_burst_missed(struct engine *e, const struct burst *b);
 /** cap_frame_put() - record a raw frame of QP @qp. Return: as cap_burst_begin(). */
 int cap_frame_put(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len);
+/**
+ * cap_frame_passed() - record a frame that is no burst, which the port of QP @qp has sent or
+ * received. Without room it counts as lost.
+ */
+void cap_frame_passed(struct engine *e, const struct hca_qp *qp, const u8 *frame, u32 len);
 /** cap_has_room() - whether a request with that payload has room, in up to @records records. */
 bool cap_has_room(struct engine *e, const struct burst *b, u32 records);
 /** cap_ring_recover() - the token was taken from a dead holder: publish its records. */

@@ -17,10 +17,12 @@
 
 #include <sys/uio.h>
 
-#define EGRESS_BATCH 64u /* datagrams in one system call */
-#define ROCE_IP4_UDP 28u /* bytes of the IPv4 and UDP headers */
-#define ROCE_IP6_UDP 48u
-#define ROCE_ETH     14u
+#define EGRESS_BATCH	     64u /* datagrams in one system call */
+#define ROCE_IP4_UDP	     28u /* bytes of the IPv4 and UDP headers */
+#define ROCE_IP6_UDP	     48u
+#define ROCE_ETH	     14u
+#define EGRESS_HOPS	     64 /* what the engine writes into address vectors */
+#define EGRESS_IPV6_FLOWINFO 11 /* IPV6_FLOWINFO of linux/in6.h, which libc's header excludes */
 /* The longest datagram: path MTU 4096 with all headers. */
 #define ROCE_DATAGRAM (4096u + ROCE_HDR_MAX)
 /*
@@ -187,6 +189,11 @@ u32 egress_frames(struct egress *o, struct egress_socket *s, const struct cap_re
 int egress_socket_open(const u8 gid[16], u16 port);
 /** egress_socket_set() - set an option whose value is a number. Return: 0 or -errno. */
 int egress_socket_set(int fd, int level, int name, int value);
+/**
+ * egress_socket_receives() - have a socket take datagrams without UDP checksums, and tell of their
+ * traffic class, their TTL or hop limit, and their flow label. Return: 0 or -errno.
+ */
+int egress_socket_receives(int fd, bool v4);
 /**
  * egress_socket_set_sums() - whether datagrams have UDP checksums: those that leave in one piece
  * must have them.

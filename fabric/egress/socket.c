@@ -13,7 +13,6 @@
 #include <netinet/udp.h>
 
 #define SOCKET_BUFFER (8 << 20)
-#define HOPS	      64 /* what the engine writes into address vectors */
 
 /** struct socket_opt - an option with a number as its value. */
 struct socket_opt {
@@ -22,21 +21,31 @@ struct socket_opt {
 
 static const struct socket_opt opts4[] = {
 	{ SOL_SOCKET, SO_NO_CHECK, 1 },
-	{ IPPROTO_IP, IP_RECVTOS, 1 },
 	{ IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO },
-	{ IPPROTO_IP, IP_TTL, HOPS },
-	{ IPPROTO_IP, IP_MULTICAST_TTL, HOPS },
+	{ IPPROTO_IP, IP_TTL, EGRESS_HOPS },
+	{ IPPROTO_IP, IP_MULTICAST_TTL, EGRESS_HOPS },
 };
 
 static const struct socket_opt opts6[] = {
 	{ IPPROTO_IPV6, IPV6_V6ONLY, 1 },
-	{ IPPROTO_IPV6, IPV6_RECVTCLASS, 1 },
 	{ IPPROTO_UDP, UDP_NO_CHECK6_TX, 1 },
-	{ IPPROTO_UDP, UDP_NO_CHECK6_RX, 1 },
 	{ IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO },
 	{ IPPROTO_IPV6, IPV6_AUTOFLOWLABEL, 0 },
-	{ IPPROTO_IPV6, IPV6_UNICAST_HOPS, HOPS },
-	{ IPPROTO_IPV6, IPV6_MULTICAST_HOPS, HOPS },
+	{ IPPROTO_IPV6, IPV6_UNICAST_HOPS, EGRESS_HOPS },
+	{ IPPROTO_IPV6, IPV6_MULTICAST_HOPS, EGRESS_HOPS },
+};
+
+/* Fields of headers that the kernel takes off. */
+static const struct socket_opt receives4[] = {
+	{ IPPROTO_IP, IP_RECVTOS, 1 },
+	{ IPPROTO_IP, IP_RECVTTL, 1 },
+};
+
+static const struct socket_opt receives6[] = {
+	{ IPPROTO_IPV6, IPV6_RECVTCLASS, 1 },
+	{ IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1 },
+	{ IPPROTO_IPV6, EGRESS_IPV6_FLOWINFO, 1 },
+	{ IPPROTO_UDP, UDP_NO_CHECK6_RX, 1 },
 };
 
 int egress_socket_set(int fd, int level, int name, int value)
@@ -52,6 +61,12 @@ static int socket_set_all(int fd, const struct socket_opt *o, size_t n)
 	for (i = 0; i < n && !ret; i++)
 		ret = egress_socket_set(fd, o[i].level, o[i].name, o[i].value);
 	return ret;
+}
+
+int egress_socket_receives(int fd, bool v4)
+{
+	return v4 ? socket_set_all(fd, receives4, ARRAY_SIZE(receives4))
+		  : socket_set_all(fd, receives6, ARRAY_SIZE(receives6));
 }
 
 static int socket_bind(int fd, const u8 gid[16], u16 port)
@@ -79,7 +94,9 @@ int egress_socket_open(const u8 gid[16], u16 port)
 	if (fd < 0)
 		return fd;
 	/* What receives, at 4791, is the only one of its port. */
-	if (port && port != ROCE_UDP_PORT)
+	if (port == ROCE_UDP_PORT)
+		ret = egress_socket_receives(fd, gid_is_v4(gid));
+	else if (port)
 		ret = egress_socket_set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	if (!ret)
 		ret = socket_bind(fd, gid, port);

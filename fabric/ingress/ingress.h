@@ -43,7 +43,7 @@ enum roce_drop {
  * @at, @len: offset and length of the datagram whose turn it is; @end: of all
  * @step: bytes of each but the last
  * @asked: of a READ request: bytes of its answer that were requested so far
- * @tclass: type of service, or traffic class
+ * @tclass, @hops, @flow: type of service, or traffic class; TTL, or hop limit; flow label
  * @told: a CNP was sent for it; @counted: roce_datagram_count() has had it
  * @burst: of the datagram, and of those that follow it up to @held. 0: there is none
  */
@@ -52,6 +52,8 @@ struct roce_in {
 	u32 at, len, end, step;
 	u32 asked;
 	u8 tclass;
+	u8 hops;
+	u32 flow;
 	bool cut;
 	bool told;
 	bool counted;

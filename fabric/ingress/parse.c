@@ -25,7 +25,7 @@ static u8 *datagram_set_ip4(const u8 sgid[16], const u8 dgid[16], struct roce_in
 	memcpy(ip + 2, &total, 2);
 	memcpy(ip + 4, &id, 2);
 	memcpy(ip + 6, &frag, 2);
-	ip[8] = 64;
+	ip[8] = in->hops;
 	ip[9] = IPPROTO_UDP;
 	memcpy(ip + 12, sgid + 12, 4);
 	memcpy(ip + 16, dgid + 12, 4);
@@ -44,10 +44,12 @@ static u8 *datagram_set_ip6(const u8 sgid[16], const u8 dgid[16], struct roce_in
 
 	memset(ip, 0, ROCE_IP6_UDP);
 	ip[0] = 0x60 | in->tclass >> 4;
-	ip[1] = (u8)(in->tclass << 4);
+	ip[1] = (u8)(in->tclass << 4 | (in->flow >> 16 & 0xf));
+	ip[2] = (u8)(in->flow >> 8);
+	ip[3] = (u8)in->flow;
 	memcpy(ip + 4, &len, 2);
 	ip[6] = IPPROTO_UDP;
-	ip[7] = 64;
+	ip[7] = in->hops;
 	memcpy(ip + 8, sgid, 16);
 	memcpy(ip + 24, dgid, 16);
 	return ip;

@@ -4,12 +4,15 @@
 
 #include "fabric/egress/calls.h"
 
+#include <endian.h>
 #include <netinet/udp.h>
 
-/* Control messages with the traffic class, and the length of datagrams. */
+#define FLOW_LABEL 0xfffffu /* of the traffic class and the label that the kernel reports */
+
+/* Control messages with fields of the IP header, and the length of datagrams. */
 union inbox_control {
 	struct cmsghdr align;
-	u8 buf[2 * CMSG_SPACE(sizeof(int))];
+	u8 buf[4 * CMSG_SPACE(sizeof(int))];
 };
 
 bool roce_datagram_next(struct roce_in *in, u32 at)
@@ -21,7 +24,17 @@ bool roce_datagram_next(struct roce_in *in, u32 at)
 	return in->len != 0;
 }
 
-/* IP_TOS is a byte, IPV6_TCLASS and UDP_GRO are ints. */
+static void inbox_control_ip6(int type, int value, struct roce_in *in)
+{
+	if (type == IPV6_TCLASS)
+		in->tclass = (u8)value;
+	else if (type == IPV6_HOPLIMIT)
+		in->hops = (u8)value;
+	else if (type == EGRESS_IPV6_FLOWINFO)
+		in->flow = be32toh((u32)value) & FLOW_LABEL;
+}
+
+/* IP_TOS is a byte, all others are ints. */
 static void inbox_control_read(struct msghdr *m, struct roce_in *in)
 {
 	struct cmsghdr *c;
@@ -33,8 +46,10 @@ static void inbox_control_read(struct msghdr *m, struct roce_in *in)
 			continue;
 		}
 		memcpy(&value, CMSG_DATA(c), sizeof(value));
-		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
-			in->tclass = (u8)value;
+		if (c->cmsg_level == IPPROTO_IPV6)
+			inbox_control_ip6(c->cmsg_type, value, in);
+		else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL)
+			in->hops = (u8)value;
 		else if (c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO && value > 0)
 			in->step = (u32)value;
 	}
@@ -46,6 +61,8 @@ static u32 inbox_take(struct mmsghdr *m, struct roce_in *in)
 	in->step = m->msg_len;
 	in->end = ROCE_IP6_UDP + m->msg_len;
 	in->tclass = 0;
+	in->hops = EGRESS_HOPS;
+	in->flow = 0;
 	in->cut = m->msg_hdr.msg_flags & MSG_TRUNC;
 	inbox_control_read(&m->msg_hdr, in);
 	roce_datagram_next(in, ROCE_IP6_UDP);

@@ -177,6 +177,13 @@ static void burst_set_fields(const struct roce_pkt *r, struct burst *b)
 		.swap = m.op == BOP_FLUSH ? r->flush : r->swap,
 		.orig = r->orig,
 		.len = r->payload_len,
+		.seen = { .flow_label = r->flow_label,
+			  .udp_src = r->udp_src,
+			  .tclass = r->tclass,
+			  .hop_limit = r->hop_limit,
+			  .mig = r->mig,
+			  .ecn = r->ecn,
+			  .resv7 = r->resv7 },
 	};
 	if (r->ack_req)
 		b->flags |= BF_ACK_REQ;
@@ -267,6 +274,8 @@ bool packet_extend_burst(const struct roce_pkt *r, struct packet_burst *p)
 
 	burst_set_fields(r, &n);
 	if (r->wrong || !burst_is_continued(&p->b, &n))
+		return false;
+	if (memcmp(&n.seen, &p->b.seen, sizeof(n.seen)) != 0)
 		return false;
 	/* An IPv6 header has no identification. */
 	if (r->net == ROCE_IP4 && n.ip_id != (u16)(p->b.ip_id + p->b.npkts))

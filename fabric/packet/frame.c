@@ -4,7 +4,8 @@
  *
  * Header fields that a burst does not have are set as Linux' software RoCE sets them: the UDP
  * source port comes from the flow label or the QP numbers, IPv4 packets are not fragmented, MAC
- * addresses are those from which the ports' GUIDs are made.
+ * addresses are those from which the ports' GUIDs are made. Packets that a wire has received have
+ * the fields that they came with (struct burst_seen).
  */
 #include "fabric/packet/packet.h"
 
@@ -54,6 +55,16 @@ static void frame_group_mac(const u8 gid[16], u8 mac[6])
 static bool frame_is_group(const u8 gid[16])
 {
 	return gid[0] == 0xff || (gid_is_v4(gid) && gid[12] >> 4 == 0xe);
+}
+
+void packet_set_macs(const struct hca *hca, const struct hca_path *path, const u8 dgid[16],
+		     struct roce_pkt *p)
+{
+	frame_port_mac(hca, path->src_dev, path->src_port, p->eth_src);
+	if (frame_is_group(dgid))
+		frame_group_mac(dgid, p->eth_dst);
+	else
+		frame_port_mac(hca, path->dst_dev, path->dst_port, p->eth_dst);
 }
 
 /* As the kernel's rdma_get_udp_sport(): the flow label, or a hash of both QP numbers, folded. */
@@ -147,6 +158,23 @@ static bool frame_is_on_wire(const struct hca *hca, const struct cap_rec *r)
 	return false;
 }
 
+/* Whether a wire has received it. */
+static bool frame_was_received(const struct hca *hca, const struct cap_rec *r)
+{
+	return hca_dev_is_peer(hca, r->b.src_dev);
+}
+
+static void frame_set_seen(const struct burst_seen *seen, struct roce_pkt *p)
+{
+	p->tclass = seen->tclass;
+	p->flow_label = seen->flow_label;
+	p->hop_limit = seen->hop_limit;
+	p->udp_src = seen->udp_src;
+	p->mig = seen->mig;
+	p->ecn = seen->ecn;
+	p->resv7 = seen->resv7;
+}
+
 static void frame_network(const struct hca *hca, const struct cap_rec *r, struct roce_pkt *p)
 {
 	const struct hca_dev *dev = &hca->dev[r->b.src_dev];
@@ -168,16 +196,14 @@ static void frame_network(const struct hca *hca, const struct cap_rec *r, struct
 	p->ip_frag = ROCE_IP_DF;
 	p->udp_src =
 		frame_udp_source(p->flow_label, b->src_qpn & IB_QPN_MASK, b->dst_qpn & IB_QPN_MASK);
-	if (frame_is_on_wire(hca, r)) {
+	if (frame_was_received(hca, r)) {
+		frame_set_seen(&b->seen, p);
+	} else if (frame_is_on_wire(hca, r)) {
 		if (hca_wire_port_is_taken(&hca->wires, p->udp_src))
 			p->udp_src = ROCE_UDP_PORT;
 		p->flow_label = 0;
 	}
-	frame_port_mac(hca, b->src_dev, b->src_port, p->eth_src);
-	if (frame_is_group(r->dgid))
-		frame_group_mac(r->dgid, p->eth_dst);
-	else
-		frame_port_mac(hca, b->dst_dev, b->dst_port, p->eth_dst);
+	packet_set_macs(hca, &b->path, r->dgid, p);
 }
 
 /* Set the headers that all packets of the burst have, or those of them with such a header. */
@@ -222,8 +248,12 @@ u32 packet_frame_begin(const struct hca *hca, const struct cap_view *v, struct r
 }
 
 /* A request whose response is no ACK does not ask for one, but Linux sets the bit anyway. */
-static bool frame_asks_ack(const struct burst *b)
+static bool frame_asks_ack(const struct hca *hca, const struct cap_rec *r)
 {
+	const struct burst *b = &r->b;
+
+	if (frame_was_received(hca, r))
+		return b->flags & BF_ACK_REQ;
 	if (b->dst_type == QPT_UC || b->dst_type == QPT_UD)
 		return false;
 	if (b->dst_type == QPT_SRD)
@@ -302,7 +332,7 @@ static void frame_kernel_headers(const struct hca *hca, const struct cap_rec *r,
 {
 	bool wire = frame_is_on_wire(hca, r);
 
-	if (hca_dev_is_peer(hca, r->b.src_dev)) {
+	if (frame_was_received(hca, r)) {
 		*run = (struct packet_run){ .first = i, .n = 1 };
 		p->ip_id = (u16)(r->b.ip_id + i);
 		return;
@@ -327,6 +357,6 @@ bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, s
 		return p->payload_len == was;
 	p->opcode = frame_opcode_at(b, i);
 	p->solicited = i + 1 == n && b->flags & BF_LAST && b->flags & BF_SOLICITED;
-	p->ack_req = i + 1 == n && frame_asks_ack(b);
+	p->ack_req = i + 1 == n && frame_asks_ack(hca, v->rec);
 	return false;
 }

@@ -43,6 +43,13 @@ bool packet_frame_next(const struct hca *hca, const struct cap_view *v, u32 i, s
  */
 u32 packet_frame_gap(const struct burst *b);
 
+/**
+ * packet_set_macs() - set the Ethernet addresses of a packet. @path: the ports of its ends
+ * @dgid: where it goes: a group has an address of its own
+ */
+void packet_set_macs(const struct hca *hca, const struct hca_path *path, const u8 dgid[16],
+		     struct roce_pkt *p);
+
 /* --- burst.c --- */
 
 /**

@@ -23,15 +23,16 @@
 #include "emulator/qp.h"
 #include "emulator/transport/relay.h"
 
-#define CNP_NS	    (50 * NSEC_PER_USEC)
-#define RAISE_NS    (300 * NSEC_PER_USEC)
-#define RAISES_FAST 5u
-#define FREE_NS	    (100 * NSEC_PER_MSEC)
-#define RATE_MIN    (1ull << 20) /* bytes a second */
-#define RATE_MAX    (50ull << 30) /* no queue pair sends more */
-#define CNP_PAYLOAD 16u /* reserved bytes */
-#define CNP_TCLASS  (48u << 2) /* DSCP 48, as HCAs send them */
-#define BECN	    0x40u
+#define CNP_NS	      (50 * NSEC_PER_USEC)
+#define RAISE_NS      (300 * NSEC_PER_USEC)
+#define RAISES_FAST   5u
+#define FREE_NS	      (100 * NSEC_PER_MSEC)
+#define RATE_MIN      (1ull << 20) /* bytes a second */
+#define RATE_MAX      (50ull << 30) /* no queue pair sends more */
+#define CNP_PAYLOAD   16u /* reserved bytes */
+#define CNP_FRAME_MAX 128u
+#define CNP_TCLASS    (48u << 2) /* DSCP 48, as HCAs send them */
+#define BECN	      0x40u
 
 /* @take: for a queue pair that has none. Return: NULL: there is none, or another one needs it. */
 static struct roce_rate *rate_get(struct roce *r, u32 qpn, u64 now, bool take)
@@ -136,6 +137,25 @@ static bool wire_is_loopback(const struct roce_wire *w)
 	return (gid_is_v4(w->box.gid) && w->box.gid[12] == 127) || !memcmp(w->box.gid, ip6, 16);
 }
 
+/* A CNP is no burst: captures get its frame. @sent: by @qp's port; false: it has received it */
+static void cnp_capture(struct fabric *f, const struct hca_qp *qp, const struct roce_pkt *p,
+			bool sent)
+{
+	const struct hca_path *out = &qp->path, in = { .src_dev = out->dst_dev,
+						       .src_port = out->dst_port,
+						       .dst_dev = out->src_dev,
+						       .dst_port = out->src_port };
+	u8 frame[CNP_FRAME_MAX];
+	struct roce_pkt cnp = *p;
+	u32 len;
+
+	if (likely(!f->hca->capture.on))
+		return;
+	packet_set_macs(f->hca, sent ? out : &in, p->dgid, &cnp);
+	if (roce_build(&cnp, frame, sizeof(frame), &len) == (int)len)
+		cap_frame_passed(&f->engine, qp, frame, len);
+}
+
 void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p,
 		   const struct burst *b)
 {
@@ -171,8 +191,11 @@ void roce_cnp_send(struct fabric *f, struct roce_wire *w, const struct roce_pkt 
 	memcpy(cnp.dgid, p->sgid, sizeof(cnp.dgid));
 	memcpy(rec.sgid, p->dgid, sizeof(rec.sgid));
 	memcpy(rec.dgid, p->sgid, sizeof(rec.dgid));
-	if (!roce_build_around(&cnp, NULL, NULL, f->roce->egress.frames))
-		w->n.cnp_sent += egress_frames(&f->roce->egress, &w->out, &rec, &one);
+	if (roce_build_around(&cnp, NULL, NULL, f->roce->egress.frames) ||
+	    !egress_frames(&f->roce->egress, &w->out, &rec, &one))
+		return;
+	w->n.cnp_sent++;
+	cnp_capture(f, qp, &cnp, true);
 }
 
 bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt *p)
@@ -184,6 +207,7 @@ bool roce_cnp_input(struct fabric *f, struct roce_wire *w, const struct roce_pkt
 	if (!qp || qp->state < QPS_RTR || memcmp(qp->attr.av.dgid, p->sgid, 16) != 0)
 		return false;
 	w->n.cnp_received++;
+	cnp_capture(f, qp, p, false);
 	e = rate_get(f->roce, p->dqpn, now, true);
 	if (e)
 		rate_cut(f->hca, e, now);

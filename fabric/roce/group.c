@@ -33,13 +33,12 @@ static bool group_bind4(int fd, const struct roce_wire *w, const u8 gid[16])
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(ROCE_UDP_PORT) };
 	struct ip_mreq join;
-	const int one = 1, none = 0;
+	const int none = 0;
 
 	memcpy(&at.sin_addr, gid + 12, 4);
 	join.imr_multiaddr = at.sin_addr;
 	memcpy(&join.imr_interface, w->box.gid + 12, 4);
-	return !setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &one, sizeof(one)) &&
-	       !setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &none, sizeof(none)) &&
+	return !setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &none, sizeof(none)) &&
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
 	       !setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join));
 }
@@ -57,9 +56,7 @@ static bool group_bind6(int fd, const struct roce_wire *w, const u8 gid[16])
 	join.ipv6mr_multiaddr = at.sin6_addr;
 	/* The same. Linux before 5.7 wants a privilege to bind to an interface. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof(index));
-	return !setsockopt(fd, IPPROTO_UDP, UDP_NO_CHECK6_RX, &one, sizeof(one)) &&
-	       !setsockopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, &one, sizeof(one)) &&
-	       !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) &&
+	return !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one)) &&
 	       !bind(fd, (const struct sockaddr *)&at, sizeof(at)) &&
 	       !setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &join, sizeof(join));
 }
@@ -70,18 +67,20 @@ static int group_open_socket(const struct roce_wire *w, const u8 gid[16])
 	const bool v4 = gid_is_v4(gid);
 	const int one = 1;
 	int fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int err;
+	int ret;
 
 	if (fd < 0)
 		return -errno;
 	roce_socket_set_room(fd);
+	ret = egress_socket_receives(fd, v4);
 	/* Another fabric of this host may be in the group, too. */
-	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
-	    (v4 ? group_bind4(fd, w, gid) : group_bind6(fd, w, gid)))
+	if (!ret && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+		     !(v4 ? group_bind4(fd, w, gid) : group_bind6(fd, w, gid))))
+		ret = -errno;
+	if (!ret)
 		return fd;
-	err = errno;
 	close(fd);
-	return -err;
+	return ret;
 }
 
 /*

@@ -76,3 +76,45 @@ mckey_across() {
 	on_a status --json | json "d['wires']"
 	return 1
 }
+
+can_compare_captures() {
+	command -v dumpcap && command -v editcap && command -v tshark
+} >/dev/null
+
+# frames_are_finished - have the kernel cut bursts and compute checksums before captures see packets
+frames_are_finished() {
+	finished veth0 && finished veth1 "${IN_B[@]}"
+}
+
+# finished INTERFACE [COMMAND...] - the same of one interface; the command enters its namespace
+finished() {
+	local interface=$1
+	shift
+	"$@" ip link set "$interface" gso_max_segs 1 &&
+		"$@" /usr/bin/python3 "$TOP/tests/lib/py/no_tx_offload.py" "$interface"
+}
+
+# same_frames - whether A's latest capture has the packets of wire.pcap, byte for byte from the IP header on. No socket
+# shows the UDP checksums of what A receives: those of packets from SENDER (A's address of IPv4) are compared.
+same_frames() {
+	editcap -F pcap "$TEST_DIR/ours.pcapng" "$TEST_DIR/ours.pcap" &&
+		/usr/bin/python3 "$TOP/tests/lib/py/same_frames.py" "$TEST_DIR/ours.pcap" "$TEST_DIR/wire.pcap" \
+			"${SENDER-192.0.2.1}"
+}
+
+# captured COMMAND... - run it, with NODE_A for A's program, and compare what A captures with what its interface carries
+captured() {
+	local tap ret=0
+	rm -f "$TEST_DIR/ours.pcapng" "$TEST_DIR/wire.pcap"
+	dumpcap -q -P -i veth0 -f 'udp port 4791' -w "$TEST_DIR/wire.pcap" 2>"$TEST_DIR/dumpcap" &
+	tap=$!
+	wait_for 20 grep -q '^File:' "$TEST_DIR/dumpcap"
+	NODE_A=(--capture "$TEST_DIR/ours.pcapng")
+	"$@" || ret=1
+	NODE_A=()
+	# dumpcap writes now and then.
+	wait_for 2 same_frames || ret=1
+	kill $tap
+	same_frames || ret=1
+	return $ret
+}

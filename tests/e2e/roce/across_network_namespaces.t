@@ -79,28 +79,6 @@ is_logged() {
 check "and is logged by kind and sender, not each" is_logged
 check "and leaves the tables consistent" on_a status --audit
 
-# What A captures is what the interface carries, byte for byte from the IP header on. No socket shows the UDP checksums
-# of what A receives.
-same_frames() {
-	editcap -F pcap "$TEST_DIR/ours.pcapng" "$TEST_DIR/ours.pcap" &&
-		/usr/bin/python3 "$TOP/tests/lib/py/same_frames.py" "$TEST_DIR/ours.pcap" "$TEST_DIR/wire.pcap" 192.0.2.1
-}
-# captured PROGRAM ARGS... - whether both captures of its run have the same packets
-captured() {
-	local tap ret=0
-	rm -f "$TEST_DIR/ours.pcapng" "$TEST_DIR/wire.pcap"
-	dumpcap -q -P -i veth0 -f 'udp port 4791' -w "$TEST_DIR/wire.pcap" 2>"$TEST_DIR/dumpcap" &
-	tap=$!
-	wait_for 20 grep -q '^File:' "$TEST_DIR/dumpcap"
-	NODE_A=(--capture "$TEST_DIR/ours.pcapng")
-	across_once "$@" || ret=1
-	NODE_A=()
-	# dumpcap writes now and then.
-	wait_for 2 same_frames || ret=1
-	kill $tap
-	same_frames || ret=1
-	return $ret
-}
 # dissects - whether tshark finds nothing malformed in what the interface has carried, and decodes all of it
 dissects() {
 	local all bad
@@ -122,14 +100,6 @@ v ^= v >> 40
 print((v & 0x3FFF ^ (v & 0xFC000) >> 14) | 0xC000)' $qpns)
 	[ -n "$ports" ] && [ "$ports" = "$expected" ] || { echo "ports $ports, expected $expected, of $qpns"; return 1; }
 }
-# finished INTERFACE COMMAND... - have the kernel cut bursts and compute checksums before captures see packets; the
-# command enters the namespace
-finished() {
-	local interface=$1
-	shift
-	"$@" ip link set "$interface" gso_max_segs 1 &&
-		"$@" /usr/bin/python3 "$TOP/tests/lib/py/no_tx_offload.py" "$interface"
-}
 # has_cut PACKETS - whether the kernel has cut at least so many of the last capture's packets out of bursts: it numbers
 # them, and gives them UDP checksums
 has_cut() {
@@ -137,17 +107,17 @@ has_cut() {
 	n=$(tshark -r "$TEST_DIR/wire.pcap" -Y 'ip.id > 0 && udp.checksum != 0' 2>/dev/null | wc -l)
 	[ "$n" -ge "$1" ] || { echo "$n packets"; return 1; }
 }
-if command -v dumpcap >/dev/null && command -v editcap >/dev/null && command -v tshark >/dev/null; then
-	finished veth0 && finished veth1 "${IN_B[@]}"
-	check "a capture of SENDs is what the interface carries" steady captured ibv_rc_pingpong -g $GID -n 20 -c
+if can_compare_captures; then
+	check "captures can see each packet" frames_are_finished
+	check "a capture of SENDs is what the interface carries" steady captured across_once ibv_rc_pingpong -g $GID -n 20 -c
 	check "tshark dissects them" dissects
 	check "their flow has a source port of its own" flow_port_right
-	check "a capture of READs is, too" steady captured ib_read_bw -x $GID -s 10000 -n 5
+	check "a capture of READs is, too" steady captured across_once ib_read_bw -x $GID -s 10000 -n 5
 	check "tshark dissects those" dissects
-	check "and one of WRITEs" steady captured ib_write_bw -x $GID -s 100001 -n 5
+	check "and one of WRITEs" steady captured across_once ib_write_bw -x $GID -s 100001 -n 5
 	check "the kernel has cut most of its packets out of bursts" has_cut 300
 	check "tshark dissects those, too" dissects
-	check "and one of datagrams" steady captured ibv_ud_pingpong -g $GID -n 20
+	check "and one of datagrams" steady captured across_once ibv_ud_pingpong -g $GID -n 20
 	check "tshark dissects these" dissects
 else
 	skip "a capture is what the interface carries" "dumpcap, editcap and tshark are not installed"

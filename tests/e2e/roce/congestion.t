@@ -34,6 +34,18 @@ is "B holds its queue pair for a while" "$([ "$(counts on_b rate_held)" -gt 0 ] 
 is "B has nothing to tell A" "$(counts on_b cnp_sent)" 0
 check "all packets were good" wires_have_lost_nothing
 
+if can_compare_captures; then
+	check "captures can see each packet" frames_are_finished
+	check "a capture has marks and CNPs as the interface carries them" \
+		steady captured across_once ib_write_bw -x $GID -s 65536 -n 50 --tclass 99
+	cnps() {
+		tshark -r "$TEST_DIR/ours.pcap" -Y 'infiniband.bth.opcode == 0x81' 2>/dev/null | grep -q .
+	}
+	check "CNPs among them" cnps
+else
+	skip "a capture has marks and CNPs" "dumpcap, editcap and tshark are not installed"
+fi
+
 # A CNP names a queue pair: one that is not there, or has no path to the sender, is dropped and counted.
 forge() {
 	"${IN_B[@]}" /usr/bin/python3 -c '

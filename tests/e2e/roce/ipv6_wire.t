@@ -24,6 +24,15 @@ check "ibv_rc_pingpong" across ibv_rc_pingpong -g "$GID6" -n 100 -s 20000 -c
 check "ibv_ud_pingpong" across ibv_ud_pingpong -g "$GID6" -n 100 -c
 check "ib_write_bw" across ib_write_bw -x "$GID6" -n 50 -s 65536
 check "ib_read_bw" across ib_read_bw -x "$GID6" -n 50 -s 65536
+if can_compare_captures; then
+	check "captures can see each packet" frames_are_finished
+	SENDER=2001:db8::1
+	check "a capture of WRITEs is what the interface carries" steady captured across_once ib_write_bw -x "$GID6" -s 100001 -n 5
+	check "and one of READs" steady captured across_once ib_read_bw -x "$GID6" -s 10000 -n 5
+	check "and one of datagrams" steady captured across_once ibv_ud_pingpong -g "$GID6" -n 20
+else
+	skip "a capture is what the interface carries" "dumpcap, editcap and tshark are not installed"
+fi
 check "rping" cm_across "rping -s -a 2001:db8::1" "rping -c -a 2001:db8::1 -C 10 -V"
 check "IPv4 at the same time" across ibv_rc_pingpong -g 1 -n 100 -c
 

@@ -18,7 +18,7 @@ check "A has a wire" on_a fabric start --roce 192.0.2.1
 exchanges() {
 	local server port ret=0
 	port=$(free_port)
-	on_a run -- ibv_rc_pingpong -g $GID -n 12 -s "$1" -p "$port" >"$TEST_DIR/server.out" 2>&1 &
+	on_a run "${NODE_A[@]}" -- ibv_rc_pingpong -g $GID -n 12 -s "$1" -p "$port" >"$TEST_DIR/server.out" 2>&1 &
 	server=$!
 	"$T/sys_port" wait "$port" $server $((60 * SLOW * PATIENCE))
 	limit "${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_scapy.py" 192.0.2.2 192.0.2.1 "$port" "$1" 12 || ret=$?
@@ -30,6 +30,12 @@ exchanges() {
 for size in 1 1023 4098; do
 	check "messages of $size bytes come back, across loss and duplicates" exchanges $size
 done
+if can_compare_captures; then
+	check "captures can see each packet" frames_are_finished
+	check "a capture has its packets as the interface carries them" captured exchanges 2049
+else
+	skip "a capture has its packets" "dumpcap, editcap and tshark are not installed"
+fi
 all_numbered() {
 	on_a status --json | json "d['wires'][0]['received'] > 50 and d['wires'][0]['numbered'] == d['wires'][0]['received']"
 }

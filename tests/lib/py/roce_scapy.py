@@ -2,7 +2,7 @@
 """An ibv_rc_pingpong client whose packets scapy makes: a third implementation of RoCE v2, written by hand.
 
 roce_scapy.py SOURCE SERVER TCP_PORT BYTES ROUNDS: a message of random bytes goes to the server in each round, and has to
-come back. Identifications of IPv4 headers are random. Every third message is sent twice, and of every fourth the
+come back. Identifications of IPv4 headers are random; headers have values that the server's fabric never sends. Every third message is sent twice, and of every fourth the
 middle is left out first: the server has to acknowledge the one, and to ask for the other.
 """
 
@@ -39,7 +39,7 @@ class Peer:
 
     def send(self, bth, payload):
         """Send a packet."""
-        ip = IP(src=self.ends[0], dst=self.ends[1], flags="DF", id=self.rand.randrange(1, 65536))
+        ip = IP(src=self.ends[0], dst=self.ends[1], flags="DF", id=self.rand.randrange(1, 65536), ttl=77, tos=0x2A)
         self.raw.send(ip / UDP(sport=0xC123, dport=PORT, chksum=0) / bth / payload)
 
     def packets(self, message):
@@ -49,7 +49,8 @@ class Peer:
             last = i == len(parts) - 1
             kind = "SEND_ONLY" if len(parts) == 1 else "SEND_FIRST" if not i else "SEND_LAST" if last else "SEND_MIDDLE"
             pad = -len(part) % 4
-            bth = BTH(opcode=OP[kind], padcount=pad, dqpn=self.dqpn, ackreq=last, psn=self.psn + i & 0xFFFFFF)
+            psn = self.psn + i & 0xFFFFFF
+            bth = BTH(opcode=OP[kind], migreq=1, fecn=1, padcount=pad, dqpn=self.dqpn, ackreq=last, psn=psn)
             yield bth, Raw(part + bytes(pad))
 
     def send_all(self, packets, lost=()):

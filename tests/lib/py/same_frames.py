@@ -13,6 +13,14 @@ import sys
 ETHERNET = 14
 
 
+def header_len(ip):
+    """Bytes of the IP header of a packet to UDP port 4791; 0: it is none."""
+    for version, protocol, length in ((4, 9, 20), (6, 6, 40)):
+        if ip and ip[0] >> 4 == version and len(ip) > length + 8 and ip[protocol] == 17:
+            return length if ip[length + 2 : length + 4] == b"\x12\xb7" else 0
+    return 0
+
+
 def packets(path, sender):
     """Count the packets to UDP port 4791 of a capture, by their bytes."""
     with open(path, "rb") as f:
@@ -24,14 +32,17 @@ def packets(path, sender):
         kept = struct.unpack(order + "I", data[at + 8 : at + 12])[0]
         ip = data[at + 16 + ETHERNET : at + 16 + kept]
         at += 16 + kept
-        if len(ip) > 28 and ip[0] == 0x45 and ip[9] == 17 and ip[22:24] == b"\x12\xb7":
-            found[ip if ip[12:16] == sender else ip[:26] + bytes(2) + ip[28:]] += 1
+        head = header_len(ip)
+        if not head:
+            continue
+        source = ip[12:16] if head == 20 else ip[8:24]
+        found[ip if source == sender else ip[: head + 6] + bytes(2) + ip[head + 8 :]] += 1
     return found
 
 
 def main():
     """Print the first packets that only one capture has."""
-    sender = socket.inet_aton(sys.argv[3])
+    sender = socket.inet_pton(socket.AF_INET6 if ":" in sys.argv[3] else socket.AF_INET, sys.argv[3])
     ours, wire = packets(sys.argv[1], sender), packets(sys.argv[2], sender)
     print(f"{sum(ours.values())} packets in our capture, {sum(wire.values())} on the wire")
     for name, rest in (("our capture", ours - wire), ("the wire", wire - ours)):
