@@ -77,6 +77,11 @@ mckey_across() {
 	return 1
 }
 
+# gid_of SIDE ADDRESS - the index of that GID of its device
+gid_of() {
+	"$1" run -- ibv_devinfo -v | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*${2},.*/\1/p" | head -n 1
+}
+
 can_compare_captures() {
 	command -v dumpcap && command -v editcap && command -v tshark
 } >/dev/null

@@ -105,3 +105,23 @@ gid_index() {
 	shift
 	"$@" | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*$address.*/\1/p" | head -n 1
 }
+
+# directions NAME RXE_SERVER RXE_CLIENT EMU_SERVER EMU_CLIENT - four command lines, of both programs on each side
+# ONLY=	nothing is run whose NAME does not contain it
+directions() {
+	[[ $1 == *"${ONLY-}"* ]] || return 0
+	check "$1: the emulator to rxe" across on_rxe "$2" on_emu "$5"
+	[ "$1" != mckey ] || rxe_sends_mckey || return 0
+	check "$1: rxe to the emulator" across on_emu "$4" on_rxe "$3"
+}
+
+# both PROGRAM ARGS... - one that takes -p and a device
+both() {
+	local program=$1 gid=-x rxe emu
+	shift
+	[[ $program != ibv_* ]] || gid=-g
+	[[ $program != ib_* ]] || set -- -F "$@"
+	emu="$program $gid ${EMU_GID:-1} $* -p $PORT"
+	rxe="$program -d rxe_veth $gid ${RXE_GID:-1} $* -p $PORT"
+	directions "$program $*" "$rxe" "$rxe $EMU" "$emu" "$emu $RXE"
+}

@@ -13,10 +13,6 @@ roce_netns
 check "A has wires at both addresses of an interface" on_a fabric start --roce veth0,2001:db8::1
 check "B has, too" on_b fabric start --roce 192.0.2.2,2001:db8::2 --roce-peers 192.0.2.1,2001:db8::/64
 
-# gid_of SIDE ADDRESS - the index of that GID
-gid_of() {
-	"$1" run -- ibv_devinfo -v | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*${2}.*/\1/p" | head -n 1
-}
 GID6=$(gid_of on_a 2001:db8::1)
 is "the address is a GID" "$GID6" "$(gid_of on_b 2001:db8::2)"
 OOB=192.0.2.1
