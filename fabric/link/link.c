@@ -178,6 +178,15 @@ int link_may_send(struct fabric *f, const struct burst *b, u32 n)
 	return 0;
 }
 
+/* A wire needs the address of the sender's connection, which may have ended by then. */
+static void link_note_address(struct fabric *f, struct lq_entry *e)
+{
+	const struct hca_qp *qp = hca_qp_by_num(f->hca, e->b.src_qpn);
+
+	if (!e->b.av && qp && hca_dev_is_peer(f->hca, e->b.dst_dev))
+		e->av = qp->attr.av;
+}
+
 struct lq_entry *link_entry_get(struct fabric *f, const struct burst *b, int *ret)
 {
 	struct lq_key k = linkq_key(b);
@@ -187,6 +196,7 @@ struct lq_entry *link_entry_get(struct fabric *f, const struct burst *b, int *re
 		*ret = -ENOSPC;
 		return NULL;
 	}
+	link_note_address(f, e);
 	*ret = link_fetch_payload(f, b, e);
 	if (!*ret)
 		return e;

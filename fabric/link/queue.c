@@ -237,10 +237,8 @@ struct lq_entry *linkq_get(struct linkq *q, const struct lq_key *k, const struct
 	e->step = e->tries = e->corrupt = e->verdict = 0;
 	e->look = false;
 	e->unit = len ? (u32)unit : LQ_NONE;
-	if (b->av) {
-		e->av = *b->av;
-		e->b.av = &e->av;
-	}
+	e->av = b->av ? *b->av : (struct hca_av){ 0 };
+	e->b.av = b->av ? &e->av : NULL;
 	if (b->op != BOP_READ_REQ)
 		e->b.off = 0;
 	e->b.mem = len ? &e->mem : NULL;

@@ -59,7 +59,7 @@ struct lq_entry {
 	bool look; /* as struct link_fate */
 	struct burst b;
 	struct hca_mem mem;
-	struct hca_av av;
+	struct hca_av av; /* of a datagram, or of the connection of what leaves the host */
 };
 
 /** struct lq_flow - a flow that has bursts on their way. */

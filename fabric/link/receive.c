@@ -84,6 +84,20 @@ static int link_deliver_to_qp(struct fabric *f, const struct burst *b)
 	return ret;
 }
 
+/*
+ * What leaves for another host. If its queue pair was destroyed meanwhile, the entry has the
+ * address. @copy: room for it
+ */
+static const struct burst *link_outgoing(struct fabric *f, const struct lq_entry *e,
+					 struct burst *copy)
+{
+	if (e->b.av || !e->av.is_global || hca_qp_by_num(f->hca, e->b.src_qpn))
+		return &e->b;
+	*copy = e->b;
+	copy->av = &e->av;
+	return copy;
+}
+
 /* Deliver a burst to its destination. Return: as hca_input(); *next as link_answer_fits(). */
 static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 now, u64 *next)
 {
@@ -107,8 +121,9 @@ static int link_deliver(struct fabric *f, const struct burst *b, u32 *step, u64 
 static int link_arrive_damaged(struct fabric *f, const struct lq_entry *e)
 {
 	u32 member = f->hca->dev[e->b.dst_dev].member;
+	struct burst copy;
 
-	if (member && link_carry_damaged(f, member, &e->b) == -EAGAIN)
+	if (member && link_carry_damaged(f, member, link_outgoing(f, e, &copy)) == -EAGAIN)
 		return -EAGAIN;
 	f->link->rules->arrive_corrupt(f, e);
 	return 0;
@@ -117,6 +132,7 @@ static int link_arrive_damaged(struct fabric *f, const struct lq_entry *e)
 /* Deliver a burst that was on its way. */
 static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 {
+	struct burst copy;
 	int ret;
 
 	if (unlikely(e->corrupt))
@@ -129,7 +145,7 @@ static int link_arrive(struct fabric *f, struct lq_entry *e, u64 now, u64 *next)
 	}
 	if (unlikely(e->b.dst_type == QPT_RAW_PACKET))
 		return raw_input(&f->engine, &e->b, link_payload(f, e), &e->step);
-	return link_deliver(f, &e->b, &e->step, now, next);
+	return link_deliver(f, link_outgoing(f, e, &copy), &e->step, now, next);
 }
 
 void link_work(struct fabric *f)
