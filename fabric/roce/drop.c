@@ -2,8 +2,9 @@
 /**
  * DOC: datagrams that a wire drops before the engine sees them.
  *
- * Anybody may send any number of them, from any address: each is counted, and the log gets a line
- * for a reason at most every second, and at most every minute while the address is the same.
+ * Anybody may send any number of them, from any address: each is counted. For each reason the log
+ * gets at most DROP_LINES lines in a second, and one in a minute about each of the latest
+ * addresses.
  */
 #include "fabric/roce/wire.h"
 
@@ -27,20 +28,48 @@ const char *roce_drop_name(enum roce_drop why)
 	return drops[why].name;
 }
 
+/* Where the latest line about an address is; DROP_LINES: nowhere. */
+static u32 drop_place(const struct roce_drop_note *note, const u8 from[16])
+{
+	u32 i;
+
+	for (i = 0; i < DROP_LINES && memcmp(from, note->from[i].gid, 16) != 0; i++)
+		;
+	return i;
+}
+
+/* Whether the log gets a line about that address. */
+static bool drop_is_noted(struct roce_drop_note *note, const u8 from[16], u64 now)
+{
+	u32 at = drop_place(note, from);
+
+	if (at < DROP_LINES && now < note->from[at].again_at)
+		return false;
+	if (now - note->begun >= NOTE_NS) {
+		note->begun = now;
+		note->lines = 0;
+	}
+	if (note->lines == DROP_LINES)
+		return false;
+	note->lines++;
+	if (at == DROP_LINES) {
+		at = note->next;
+		note->next = (at + 1) % DROP_LINES;
+	}
+	memcpy(note->from[at].gid, from, 16);
+	note->from[at].again_at = now + NOTE_SAME_NS;
+	return true;
+}
+
 void roce_drop(struct fabric *f, struct roce_wire *w, enum roce_drop why, const u8 from[16])
 {
-	struct roce_drop_note *note = &w->note[why];
 	char text[INET6_ADDRSTRLEN];
-	u64 now = real_ns();
 
 	w->n.dropped[why]++;
 	if (why == ROCE_DROP_BAD_ICRC)
 		port_of(f->hca, w->dev, w->port)->counters[CNT_RCV_ERRORS]++;
-	if (now < note->at || (!memcmp(from, note->from, 16) && now < note->same_at))
-		return;
-	*note = (struct roce_drop_note){ .at = now + NOTE_NS, .same_at = now + NOTE_SAME_NS };
-	memcpy(note->from, from, 16);
-	fabric_note(f, "roce: %s dropped a packet of %s: %s (so far %llu)", w->text,
-		    roce_gid_text(from, text), drops[why].text,
-		    (unsigned long long)w->n.dropped[why]);
+	if (drop_is_noted(&w->note[why], from, real_ns()))
+		fabric_note(f, "roce: %s dropped a packet of %s: %s (so far %llu)", w->text,
+			    roce_gid_text(from, text), drops[why].text,
+			    (unsigned long long)w->n.dropped[why]);
 }

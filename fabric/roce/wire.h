@@ -82,14 +82,21 @@ struct roce_group {
 	u32 client;
 };
 
+#define DROP_LINES 4u
+
 /**
- * struct roce_drop_note - the latest lines of the log about dropped datagrams.
- * @from: source address of the latest line
- * @at: when a line may follow; @same_at: one about the same address
+ * struct roce_drop_note - the latest lines of the log about datagrams dropped for a reason.
+ * @begun: when the latest second began that has lines; @lines: so many
+ * @from: source addresses of the latest lines, and when one about the same may follow
+ * @next: whose place the next line takes
  */
 struct roce_drop_note {
-	u8 from[16];
-	u64 at, same_at;
+	u64 begun;
+	u32 lines, next;
+	struct {
+		u8 gid[16];
+		u64 again_at;
+	} from[DROP_LINES];
 };
 
 /** struct roce_flow - the socket of a flow; it receives nothing. @w: w.fd: -1: not in use */

@@ -3,8 +3,9 @@
  * DOC: whether anything but the calling thread may write to the program's memory.
  *
  * Threads: the kernel counts them as links of /proc/self/task. The shim's own thread, the watcher,
- * takes the lock before it writes to anything: to registered memory as the memory helper
- * (libshim/client/helper.c), and else in lend_own_threads().
+ * takes the lock before it writes to memory that may be lent: to registered memory as the memory
+ * helper (libshim/client/helper.c), and to other memory after lend_own_threads(). Before that it
+ * runs the engine, when the fabric process has ended, with the token.
  *
  * The kernel: io_uring and AIO write when an operation completes, which may be at any time; so do
  * devices whose drivers have pinned pages. Such a process has a descriptor, or a mapping, that

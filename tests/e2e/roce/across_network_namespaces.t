@@ -77,6 +77,22 @@ is_logged() {
 	[ "$lines" -ge 2 ] && [ "$lines" -lt 10 ] || { on_a log; return 1; }
 }
 check "and is logged by kind and sender, not each" is_logged
+# The log names each of two senders at the same time.
+others() {
+	local a
+	for a in 4 5; do
+		"${IN_B[@]}" ip addr add 192.0.2.$a/24 dev veth1
+	done
+	for a in 4 5; do
+		"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.$a 192.0.2.1 3 &
+	done
+	wait
+	wait_for 10 others_are_logged
+}
+others_are_logged() {
+	[ "$(on_a log | grep -cE 'dropped a packet of 192.0.2.[45]: it is no')" = 2 ] || { on_a log; return 1; }
+}
+check "so are other senders" others
 check "and leaves the tables consistent" on_a status --audit
 
 # dissects - whether tshark finds nothing malformed in what the interface has carried, and decodes all of it
