@@ -154,7 +154,7 @@ static void run_put(enum wire_to to, u32 from, const struct roce_pkt *p)
 static void datagram_put(u32 right, u32 from, u8 mark, bool together, const u8 *data, u32 len)
 {
 	enum wire_to to = wire_of(right);
-	u8 *frame = malloc(HEAD + len), mad[MAD_SIZE];
+	u8 *frame = calloc(1, HEAD + len), mad[MAD_SIZE];
 	struct roce_pkt p;
 
 	must(frame);

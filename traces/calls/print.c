@@ -151,6 +151,8 @@ static void call_print_numbers(struct vwalk *w, uint32_t kind, const void *obj)
 	const struct ibv_qp *qp = obj;
 	const struct ibv_mw *mw = obj;
 
+	if (!obj)
+		return;
 	if (kind == VRET_NEW + VOBJ_MR) {
 		vwalk_print(w, " addr=");
 		vwalk_print_fact(w, VFACT_ADDR, (uintptr_t)mr->addr);

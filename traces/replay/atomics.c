@@ -202,6 +202,7 @@ static int sendq_follow_post(struct rp_world *w, uint32_t prog, struct sendq *qu
 	const struct vt_post *post = VT_BODY(vt_post, rec);
 	const struct vt_wr *wr = vt_wr_first(rec);
 	const struct rp_num *n;
+	struct rp_word *word;
 	struct out one;
 	uint32_t i;
 	int ret = 0;
@@ -209,13 +210,14 @@ static int sendq_follow_post(struct rp_world *w, uint32_t prog, struct sendq *qu
 	for (i = 0; i < post->bad && !ret; i++, wr = vt_wr_next(wr)) {
 		atomics_spoil_by_wr(w, prog, rec, wr);
 		n = vt_is_send(rec->kind) && wr_is_atomic(wr) ? wr_target_mr(w, rec, wr) : NULL;
-		if (!n || post->obj >= w->n_obj[prog][VOBJ_QP])
+		word = n ? word_find_from(w, n->prog, n->ord, wr->remote_addr) : NULL;
+		if (!word || post->obj >= w->n_obj[prog][VOBJ_QP])
 			continue;
 		one = (struct out){ .wr_id = wr->wr_id,
-				    .word = word_find_from(w, n->prog, n->ord, wr->remote_addr),
+				    .word = word,
 				    .signaled = wr->send_flags & IBV_SEND_SIGNALED };
-		one.word->sum += wr->compare_add;
-		one.word->mixed |= wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD;
+		word->sum += wr->compare_add;
+		word->mixed |= wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD;
 		ret = sendq_push(&queue[post->obj], &one);
 	}
 	return ret;

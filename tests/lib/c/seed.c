@@ -139,6 +139,13 @@ enum ibv_wc_status seed_poll(struct seed *s)
 	return wc.status;
 }
 
+bool seed_both_are_good(struct seed *s)
+{
+	enum ibv_wc_status first = seed_poll(s);
+
+	return seed_poll(s) == IBV_WC_SUCCESS && first == IBV_WC_SUCCESS;
+}
+
 int seed_main(int argc, char **argv, const struct seed_case *cases, size_t n)
 {
 	static struct seed s;

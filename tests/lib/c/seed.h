@@ -64,6 +64,8 @@ int seed_write_buf(struct seed *s, uint64_t wr_id, unsigned int flags);
 int seed_receive(struct seed *s, uint64_t wr_id);
 /** seed_poll() - wait for a completion. Return: its status. */
 enum ibv_wc_status seed_poll(struct seed *s);
+/** seed_both_are_good() - whether the next two completions are. */
+bool seed_both_are_good(struct seed *s);
 /** seed_main() - run the case that the arguments name. */
 int seed_main(int argc, char **argv, const struct seed_case *cases, size_t n);
 

@@ -146,7 +146,7 @@ static void seed_send(struct seed *s)
 	wr.opcode = IBV_WR_SEND;
 	wr.send_flags = IBV_SEND_SIGNALED;
 	seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
-	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "SEND");
+	seed_must(seed_both_are_good(s), "SEND");
 }
 
 /* The peer of the same process writes to the page meanwhile, which is nobody's mistake. */

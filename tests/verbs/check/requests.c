@@ -85,8 +85,7 @@ static void seed_tight(struct seed *s)
 	for (i = 0; i < 2; i++) {
 		seed_must(!seed_receive(s, (uint64_t)i), "post");
 		seed_send(s, len[i]);
-		seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS,
-			  "status");
+		seed_must(seed_both_are_good(s), "status");
 	}
 	seed_close(s);
 }
@@ -104,7 +103,7 @@ static void seed_send_early(struct seed *s)
 	seed_must(!seed_receive(s, 1), "post");
 	if (!s->wrong)
 		seed_send(s, 64);
-	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "status");
+	seed_must(seed_both_are_good(s), "status");
 	seed_close(s);
 }
 
@@ -136,7 +135,7 @@ static void seed_rnr_saved(struct seed *s)
 	usleep(20000);
 	if (s->wrong)
 		seed_must(!seed_receive(s, 1), "post");
-	seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "status");
+	seed_must(seed_both_are_good(s), "status");
 	seed_close(s);
 }
 
@@ -152,8 +151,7 @@ static void seed_imm(struct seed *s)
 		wr.wr_id = i;
 		wr.imm_data = s->wrong ? i : htonl(i);
 		seed_must(!ibv_post_send(s->qp[0], &wr, &bad), "post");
-		seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS,
-			  "status");
+		seed_must(seed_both_are_good(s), "status");
 	}
 	seed_close(s);
 }
@@ -425,7 +423,7 @@ static void seed_datagram_dereg(struct seed *s)
 		seed_must(seed_poll(s) == IBV_WC_SUCCESS, "message");
 	ibv_dereg_mr(mr);
 	if (s->wrong)
-		seed_must(seed_poll(s) == IBV_WC_SUCCESS && seed_poll(s) == IBV_WC_SUCCESS, "SEND");
+		seed_must(seed_both_are_good(s), "SEND");
 	ibv_destroy_ah(ah);
 	ibv_destroy_qp(qp);
 	seed_close(s);

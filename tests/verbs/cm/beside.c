@@ -58,7 +58,7 @@ static void qp_make(struct rdma_cm_id *id)
 					 .sq_sig_all = 1 };
 
 	CU_ASSERT_EQUAL_FATAL(rdma_create_qp(id, NULL, &attr), 0);
-	CU_ASSERT_PTR_NOT_NULL(id->qp);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(id->qp);
 	CU_ASSERT_PTR_NOT_NULL(id->send_cq);
 	CU_ASSERT_PTR_EQUAL(id->qp->context, id->verbs);
 }
@@ -308,7 +308,7 @@ static void test_endpoints(void)
 		CU_ASSERT_EQUAL_FATAL(rdma_connect(client, NULL), 0);
 		CU_ASSERT_EQUAL_FATAL(rdma_get_request(listener, &server), 0);
 		CU_ASSERT_PTR_EQUAL(server->verbs, client->verbs);
-		CU_ASSERT_PTR_NOT_NULL(server->event);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(server->event);
 		CU_ASSERT_EQUAL(server->event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
 		CU_ASSERT_EQUAL(rdma_migrate_id(server, channel), 0);
 		CU_ASSERT_EQUAL_FATAL(rdma_accept(server, NULL), 0);

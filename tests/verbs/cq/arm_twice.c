@@ -48,13 +48,15 @@ int main(void)
 	o.chan = true;
 	pair_up(a, b, &o, &o);
 	wr = wr_make(IBV_WR_SEND, 2, b, b->buf, 64, NULL, NULL);
-	ok(!end_recv(b, &wr) && !end_recv(b, &wr), "two receives");
+	ok(!end_recv(b, &wr), "a receive");
+	ok(!end_recv(b, &wr), "another one");
 	pthread_create(&thread, NULL, send_two, &good);
 	ok(!end_arm(b, 1, false) && message_sent(), "armed, and a message has come");
 	ok(!end_arm(b, 1, false) && message_sent(), "armed again, and another has come");
 	pthread_join(thread, NULL);
 	ok(good, "both are posted");
-	ok(end_comp(b, WAIT) == 1 && end_comp(b, WAIT) == 1, "two events");
+	ok(end_comp(b, WAIT) == 1, "an event");
+	ok(end_comp(b, WAIT) == 1, "another one");
 	for (int i = 0; i < 2; i++)
 		good = end_poll(a, 0, WAIT, &wc) && !wc.status && end_poll(b, 1, WAIT, &wc) &&
 		       !wc.status && good;

@@ -241,15 +241,17 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	void (*run)(void) = NULL;
 	size_t i;
 
 	s = vb_local();
 	vb_open(s);
 	for (i = 0; i < sizeof(hows) / sizeof(*hows); i++)
 		if (argc > 1 && !strcmp(argv[1], hows[i].name))
-			break;
-	must(i < sizeof(hows) / sizeof(*hows), "an argument");
-	hows[i].run();
+			run = hows[i].run;
+	if (!run)
+		die("%s: no such argument", argc > 1 ? argv[1] : "none");
+	run();
 	printf("done\n");
 	return 0;
 }

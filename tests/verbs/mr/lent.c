@@ -316,7 +316,7 @@ static void test_heap(void)
 static void test_realloc(void)
 {
 	const size_t len = 1000 * PAGE, longer = 3 * len;
-	uint8_t *at = malloc(len - PAGE), *chunk = at - (uintptr_t)at % PAGE;
+	uint8_t *at = malloc(len - PAGE), *chunk = at - (uintptr_t)at % PAGE, *grown;
 	struct ibv_mr *mr = region_new(chunk, len), *other;
 	uint8_t *page = vb_pages(len, PROT_READ | PROT_WRITE);
 	bool good;
@@ -325,7 +325,10 @@ static void test_realloc(void)
 	other = region_new(page, len);
 	fill(at, len - PAGE, 15);
 	fill(page, len, 16);
-	at = realloc(at, longer);
+	grown = realloc(at, longer);
+	if (!grown)
+		die("realloc");
+	at = grown;
 	good = filled(at, len - PAGE, 15);
 	fill(at, longer, 17);
 	ok(good && filled(at, longer, 17), "realloc() of a registered mapping");

@@ -104,6 +104,15 @@ static void test_unmapped(void)
 #define UNDER_ASAN false
 #endif
 
+static uint8_t *chunk_grow(uint8_t *at, size_t len)
+{
+	uint8_t *grown = realloc(at, len);
+
+	if (!grown)
+		die("realloc");
+	return grown;
+}
+
 /* Each chunk is a mapping that free() unmaps and malloc() may map at the same place. */
 static void test_malloc(void)
 {
@@ -118,7 +127,7 @@ static void test_malloc(void)
 		fill(at, CHUNK, i);
 		good = is_reached(at, CHUNK) && is_reached(at, CHUNK - i * PAGE);
 		if (i % 4 == 3)
-			at = realloc(at, 2 * CHUNK);
+			at = chunk_grow(at, 2 * CHUNK);
 		memset(at, (int)i, CHUNK);
 		good = good && at[CHUNK - 1] == i;
 		last = at;

@@ -136,9 +136,7 @@ static void run_poll_signalfd(struct worker *w)
 	struct pollfd fd = { .fd = w->fd[0], .events = POLLIN };
 	struct signalfd_siginfo info = { 0 };
 
-	if (poll(&fd, 1, -1) != 1)
-		w->err = errno;
-	else if (read(w->fd[0], &info, sizeof(info)) != sizeof(info))
+	if (poll(&fd, 1, -1) != 1 || read(w->fd[0], &info, sizeof(info)) != sizeof(info))
 		w->err = errno;
 	else if (info.ssi_signo != SIGTERM)
 		w->err = (int)info.ssi_signo;
@@ -161,8 +159,9 @@ static void test_set(const char *name, void (*run)(struct worker *w))
 	lent = rounds_run(ROUNDS);
 	early = count_of(&w) != 0;
 	__atomic_store_n(&w.end, true, __ATOMIC_RELEASE);
-	if (!early)
-		pthread_kill(w.thread, SIGTERM);
+	/* NOLINTNEXTLINE(bugprone-bad-signal-to-kill-thread): the thread waits for it */
+	if (!early && pthread_kill(w.thread, SIGTERM))
+		die("pthread_kill");
 	pthread_join(w.thread, NULL);
 	ok(!early && !w.err, "%s of all signals gets those of the program: %d", name, w.err);
 	ok(lent == lends, "memory was%s lent", lent ? "" : " not");

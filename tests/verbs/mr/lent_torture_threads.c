@@ -203,6 +203,7 @@ static bool do_spawn(struct worker *w)
 
 	switch (below(w, 3)) {
 	case 0:
+		/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): programs call it */
 		pid = vfork();
 		break;
 	case 1:

@@ -126,7 +126,7 @@ static void handles_destroy(u32 client, const u32 *handle, u32 n)
 
 static void test_a_program_of_an_isolated_fabric_leaves_places_to_others(void)
 {
-	u32 greedy[HCA_PEERS], modest[4], others[4], took, i;
+	u32 greedy[HCA_PEERS] = { 0 }, modest[4] = { 0 }, others[4], took, i;
 
 	wire_make();
 	wire.m->hca->isolated = 1;
