@@ -12,25 +12,27 @@
 #define SOCKET_BUFFER (8 << 20)
 #define PROBE_MS      500 /* within a host it takes microseconds, unless that has no time */
 
-static bool sockaddr_is_gid(const struct sockaddr *sa, const u8 gid[16])
+bool roce_sockaddr_gid(const struct sockaddr *sa, u8 gid[16])
 {
-	if (gid_is_v4(gid))
-		return sa->sa_family == AF_INET &&
-		       !memcmp(&((const struct sockaddr_in *)(const void *)sa)->sin_addr, gid + 12,
-			       4);
-	return sa->sa_family == AF_INET6 &&
-	       !memcmp(&((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, gid, 16);
+	if (sa && sa->sa_family == AF_INET)
+		gid_map_v4(gid, &((const struct sockaddr_in *)(const void *)sa)->sin_addr);
+	else if (sa && sa->sa_family == AF_INET6)
+		memcpy(gid, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
+	else
+		return false;
+	return true;
 }
 
 unsigned int roce_socket_iface(const u8 gid[16])
 {
+	u8 other[16];
 	unsigned int index = 0;
 	struct ifaddrs *all, *a;
 
 	if (getifaddrs(&all))
 		return 0;
 	for (a = all; a && !index; a = a->ifa_next)
-		if (a->ifa_addr && sockaddr_is_gid(a->ifa_addr, gid))
+		if (roce_sockaddr_gid(a->ifa_addr, other) && !memcmp(other, gid, 16))
 			index = if_nametoindex(a->ifa_name);
 	freeifaddrs(all);
 	return index;

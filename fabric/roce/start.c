@@ -21,14 +21,7 @@ static char refusal[256];
 /* Whether it is an address that a wire of its interface can have. */
 static bool wire_take_address(const struct sockaddr *sa, int family, u8 gid[16])
 {
-	if (!sa || sa->sa_family != family)
-		return false;
-	if (family == AF_INET) {
-		gid_map_v4(gid, &((const struct sockaddr_in *)(const void *)sa)->sin_addr);
-		return true;
-	}
-	memcpy(gid, &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr, 16);
-	return gid[0] != 0xfe;
+	return roce_sockaddr_gid(sa, gid) && sa->sa_family == family && gid[0] != 0xfe;
 }
 
 /*

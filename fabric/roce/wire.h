@@ -191,6 +191,8 @@ void roce_note_bursts(struct fabric *f);
 int roce_socket_open(const u8 gid[16], u16 port);
 /** roce_socket_set_room() - make room for what arrives while the fabric process has no CPU. */
 void roce_socket_set_room(int fd);
+/** roce_sockaddr_gid() - the GID of an address of IP. Return: false: it is none, or NULL. */
+bool roce_sockaddr_gid(const struct sockaddr *sa, u8 gid[16]);
 /** roce_socket_iface() - the index of the interface that has an address; 0: none. */
 unsigned int roce_socket_iface(const u8 gid[16]);
 /**
