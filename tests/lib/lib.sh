@@ -322,6 +322,13 @@ json() {
 	/usr/bin/python3 -c 'import json, sys; d = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"
 }
 
+# gid_index ADDRESS COMMAND... - the index of the GID in what the command prints of a device
+gid_index() {
+	local address=$1
+	shift
+	"$@" | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*$address.*/\1/p" | head -n 1
+}
+
 # app NAME ARGS... - run a program of tests/verbs, which prints TAP itself, under `rdmaemu run`. RUN_BY may
 # hold a wrapper command, RUN_FLAGS flags of `rdmaemu run`. If the program has a second process, that runs
 # at the client's place (tests/lib/c/peer.c).

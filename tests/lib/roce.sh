@@ -22,11 +22,32 @@ roce_down() {
 	[ -z "${PEER-}" ] || kill "$PEER"
 }
 
-# wires KEY - the sum of a counter of A's and B's wires
+# two_wires - start both fabrics, each with a wire at its address of IPv4
+two_wires() {
+	check "A has a wire" on_a fabric start --roce 192.0.2.1
+	check "B has a wire" on_b fabric start --roce 192.0.2.2
+}
+
+# refuses TEXT OPTION... - a fabric with these options does not start, and says TEXT
+refuses() {
+	local text=$1 out
+	shift
+	! out=$(on_a fabric start "$@" 2>&1) && [[ $out = *"$text"* ]] || {
+		echo "$out"
+		return 1
+	}
+}
+
+# wires_of SIDE KEY - the sum of a counter of that side's wires
+wires_of() {
+	"$1" status --json | json "sum(w['$2'] for w in d['wires'])"
+}
+
+# wires KEY - that of both sides
 wires() {
 	local side
 	for side in on_a on_b; do
-		"$side" status --json | json "sum(w['$1'] for w in d['wires'])"
+		wires_of "$side" "$1"
 	done | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
@@ -79,7 +100,7 @@ mckey_across() {
 
 # gid_of SIDE ADDRESS - the index of that GID of its device
 gid_of() {
-	"$1" run -- ibv_devinfo -v | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*${2},.*/\1/p" | head -n 1
+	gid_index "$2" "$1" run -- ibv_devinfo -v
 }
 
 can_compare_captures() {

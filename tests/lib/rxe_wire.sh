@@ -99,13 +99,6 @@ counters() {
 	grep . /sys/class/infiniband/rxe_veth/ports/1/hw_counters/* | sed 's|.*/||' | grep -v ':0$' | xargs
 }
 
-# gid_index ADDRESS COMMAND... - the index of the GID in what the command prints of a device
-gid_index() {
-	local address=$1
-	shift
-	"$@" | sed -n "s/.*GID\[ *\([0-9]*\)\]:.*$address.*/\1/p" | head -n 1
-}
-
 # directions NAME RXE_SERVER RXE_CLIENT EMU_SERVER EMU_CLIENT - four command lines, of both programs on each side
 # ONLY=	nothing is run whose NAME does not contain it
 directions() {

@@ -11,8 +11,7 @@
 need ibv_rc_pingpong
 roce_netns
 
-check "A has a wire" on_a fabric start --roce 192.0.2.1
-check "B has a wire" on_b fabric start --roce 192.0.2.2
+two_wires
 # ends_well - whether both programs do, several times: without the ACK the server ends with an error, mostly
 ends_well() {
 	for _ in 1 2 3 4; do

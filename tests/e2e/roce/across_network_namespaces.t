@@ -10,16 +10,6 @@
 need ibv_rc_pingpong ib_send_bw
 roce_netns
 
-# refuses TEXT OPTION... - a fabric with these options does not start, and says TEXT
-refuses() {
-	local text=$1 out
-	shift
-	! out=$(on_a fabric start "$@" 2>&1) && [[ $out = *"$text"* ]] || {
-		echo "$out"
-		return 1
-	}
-}
-
 check "an address of another host is refused" refuses "no RoCE port of this fabric" --roce 192.0.2.9
 check "so is an interface that does not exist" refuses "veth9 is no IP address" --roce veth9
 check "so is an InfiniBand port" refuses "no RoCE port of this fabric" --profile infiniband --roce 192.0.2.1

@@ -10,28 +10,22 @@
 need ib_write_bw
 roce_netns
 
-check "A has a wire" on_a fabric start --roce 192.0.2.1
-check "B has a wire" on_b fabric start --roce 192.0.2.2
-
-# counts SIDE KEY - a counter of a side's wire
-counts() {
-	"$1" status --json | json "d['wires'][0]['$2']"
-}
+two_wires
 
 # The low bits of a traffic class: 2: capable of ECN, 3: marked, which switches do and here the sender does itself.
 check "packets that can be marked arrive" across ib_write_bw -x $GID -s 65536 -n 20 --tclass 98
-is "and are not taken for marked ones" "$(counts on_a ecn_marked) $(counts on_a cnp_sent)" "0 0"
+is "and are not taken for marked ones" "$(wires_of on_a ecn_marked) $(wires_of on_a cnp_sent)" "0 0"
 check "marked packets arrive, too" across ib_write_bw -x $GID -s 65536 -n 200 --tclass 99
 tells() {
-	[ "$(counts on_a ecn_marked)" -gt 200 ] && [ "$(counts on_a cnp_sent)" -gt 0 ]
+	[ "$(wires_of on_a ecn_marked)" -gt 200 ] && [ "$(wires_of on_a cnp_sent)" -gt 0 ]
 }
 check "A sends CNPs for them" tells
 heard() {
-	[ "$(counts on_b cnp_received)" = "$(counts on_a cnp_sent)" ]
+	[ "$(wires_of on_b cnp_received)" = "$(wires_of on_a cnp_sent)" ]
 }
 check "B receives these" wait_for 10 heard
-is "B holds its queue pair for a while" "$([ "$(counts on_b rate_held)" -gt 0 ] && echo yes)" yes
-is "B has nothing to tell A" "$(counts on_b cnp_sent)" 0
+is "B holds its queue pair for a while" "$([ "$(wires_of on_b rate_held)" -gt 0 ] && echo yes)" yes
+is "B has nothing to tell A" "$(wires_of on_b cnp_sent)" 0
 check "all packets were good" wires_have_lost_nothing
 
 if can_compare_captures; then
@@ -55,12 +49,12 @@ for qpn in 1, 0x00FFFF:
     send(IP(src="192.0.2.2", dst="192.0.2.1", flags="DF") / UDP(sport=4791, dport=4791, chksum=0) / cnp(qpn), verbose=0)'
 }
 forged() {
-	[ "$(counts on_a stranger)" = 2 ]
+	[ "$(wires_of on_a stranger)" = 2 ]
 }
 if /usr/bin/python3 -c 'import scapy.contrib.roce' 2>/dev/null; then
 	check "CNPs for queue pairs without a path to their sender are sent" forge
 	check "and are dropped" wait_for 10 forged
-	is "and change nothing" "$(counts on_a cnp_received)" 0
+	is "and change nothing" "$(wires_of on_a cnp_received)" 0
 else
 	skip "CNPs for queue pairs without a path to their sender" "python3-scapy is not installed"
 fi

@@ -13,8 +13,7 @@ roce_netns
 GARBAGE=${GARBAGE:-3000}
 KIND=$((GARBAGE / 3))
 
-check "A has a wire" on_a fabric start --roce 192.0.2.1
-check "B has a wire" on_b fabric start --roce 192.0.2.2
+two_wires
 check "they reach each other" across ibv_rc_pingpong -g $GID -n 20 -c
 
 # Its own limit: other programs here take seconds.

@@ -10,8 +10,7 @@
 need ib_send_lat ib_send_bw ibv_rc_pingpong tshark
 roce_netns
 
-check "A has a wire" on_a fabric start --roce 192.0.2.1
-check "B has a wire" on_b fabric start --roce 192.0.2.2
+two_wires
 processes=$(for side in on_a on_b; do $side status --json | json "d['pid']"; done)
 
 # Packets that A's interface has received: its fabric process need not run for that.

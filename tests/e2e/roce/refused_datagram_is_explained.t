@@ -8,8 +8,7 @@
 need ibv_rc_pingpong
 roce_netns
 
-check "A has a wire" on_a fabric start --roce 192.0.2.1
-check "B has a wire" on_b fabric start --roce 192.0.2.2
+two_wires
 check "messages of 1000 bytes cross" across ibv_rc_pingpong -g $GID -n 20 -s 1000
 
 # A route with a smaller MTU, as behind a tunnel: the fabric has the MTU of its interface.

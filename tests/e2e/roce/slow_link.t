@@ -11,8 +11,7 @@
 need ib_send_bw tc
 roce_netns
 
-check "A has a wire" on_a fabric start --roce 192.0.2.1
-check "B has a wire" on_b fabric start --roce 192.0.2.2
+two_wires
 
 sent() {
 	on_b status --json | json "d['wires'][0]['sent']"

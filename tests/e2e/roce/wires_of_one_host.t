@@ -17,26 +17,13 @@ check "A's host has two addresses at an interface, and another interface" more_a
 check "A has wires at all of them" on_a fabric start --roce 192.0.2.1,192.0.2.3,198.51.100.1,2001:db8::1
 check "B has one" on_b fabric start --roce 192.0.2.2,2001:db8::2
 
-# counted SIDE KEY - the sum of a counter of its wires
-counted() {
-	"$1" status --json | json "sum(w['$2'] for w in d['wires'])"
-}
 check "a member at A receives what B sends to its group" mckey_across 239.1.2.3 192.0.2.1 192.0.2.2 -C 50
-is "each datagram was received once" "$(counted on_a received)" "$(counted on_b sent)"
+is "each datagram was received once" "$(wires_of on_a received)" "$(wires_of on_b sent)"
 check "the same with IPv6" mckey_across ff0e::1:2:3 2001:db8::1 2001:db8::2 -C 50
-is "once, too" "$(counted on_a received)" "$(counted on_b sent)"
+is "once, too" "$(wires_of on_a received)" "$(wires_of on_b sent)"
 check "the tables are consistent" on_a status --audit
 
 check "A ends" on_a fabric stop
-# refuses TEXT ARGS... - whether the fabric does not start, with that line
-refuses() {
-	local text=$1
-	shift
-	! on_a fabric start "$@" 2>"$TEST_DIR/refused" >/dev/null && grep -qF "$text" "$TEST_DIR/refused" || {
-		cat "$TEST_DIR/refused"
-		return 1
-	}
-}
 check "one address has one wire, by whatever name" refuses \
 	"192.0.2.1 is the address 192.0.2.1, which is there already" --roce veth0,192.0.2.1
 check "networks of IPv6 admit no IPv4 address" on_a fabric start --roce 192.0.2.1,2001:db8::1 --roce-peers ::/0
@@ -44,7 +31,7 @@ filtered() {
 	"${IN_B[@]}" /usr/bin/python3 "$TOP/tests/lib/py/roce_garbage.py" 192.0.2.2 192.0.2.1 20 && wait_for 10 all_filtered
 }
 all_filtered() {
-	[ "$(counted on_a filtered)" = 20 ]
+	[ "$(wires_of on_a filtered)" = 20 ]
 }
 check "so what comes from one is dropped" filtered
 check "others are admitted" cm_across "rping -s -a 2001:db8::1" "rping -c -a 2001:db8::1 -C 5 -V"

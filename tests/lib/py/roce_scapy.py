@@ -2,8 +2,9 @@
 """An ibv_rc_pingpong client whose packets scapy makes: a third implementation of RoCE v2, written by hand.
 
 roce_scapy.py SOURCE SERVER TCP_PORT BYTES ROUNDS: a message of random bytes goes to the server in each round, and has to
-come back. Identifications of IPv4 headers are random; headers have values that the server's fabric never sends. Every third message is sent twice, and of every fourth the
-middle is left out first: the server has to acknowledge the one, and to ask for the other.
+come back. Identifications of IPv4 headers are random, and TTL, type of service, MigReq and FECN are such as the server's
+fabric never sends. Every third message is sent twice, and of every fourth the middle is left out first: the server has
+to acknowledge the one, and to ask for the other.
 """
 
 import random
